@@ -1,0 +1,1 @@
+"""Capture: host events and transcripts to sealed records."""

@@ -1,0 +1,226 @@
+"""Capture: new rows of a transcript become sealed records, and the state is folded on.
+
+Owns the one transaction in which records, cursor, session and state move together. Promises that
+what it reports is on the disk, that repeating it adds nothing, and that the state row equals a fold
+of the records. Never calls a model, a network or a host.
+"""
+
+import json
+
+from swapcache.capture import follow
+from swapcache.errors import FormatError
+from swapcache.model import (
+    SYSTEM,
+    Capture,
+    Damage,
+    Event,
+    Message,
+    NewRecord,
+    Session,
+    Source,
+)
+from swapcache.state.fold import Fold
+from swapcache.store import sessions
+from swapcache.store.store import Store, Writer, now
+from swapcache.transcripts import formats
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SAME = 40
+"""Leading characters by which a prompt is found again: hosts append to the rest."""
+STATEMENTS = ""
+"""Path of the pseudo-source that holds what no transcript holds: statements, inheritance."""
+
+
+def session_for(store: Store, event: Event) -> Session:
+    """The session of an event, made if it is new. Inside a writing transaction."""
+    key = event.session_key or event.session_id
+    found = sessions.find_session(store.db, key, event.session_id)
+    return found or sessions.add_session(store.db, key, event.session_id, event.process, now())
+
+
+def source_for(store: Store, session: Session, path: str) -> Source:
+    """The transcript of a session, made if it is new. Inside a writing transaction."""
+    found = sessions.find_source(store.db, session.number, path)
+    return found or sessions.add_source(store.db, session.number, path, 0)
+
+
+class Ledger:
+    """The fold of a session while a transaction adds records to it."""
+
+    def __init__(self, store: Store, writer: Writer, session: Session) -> None:
+        self.store = store
+        self.writer = writer
+        self.session = session
+        self.last = session.last
+        self.provisional: dict[str, Any] = {}
+        row = sessions.load_state(store.db, writer.keys, session.number)
+        if row is None and session.last >= 0:
+            self.fold, _ = refold(store, session)  # absent or not ours: made anew from the chain
+        elif row is None:
+            self.fold = Fold()
+        else:
+            self.fold = Fold.load(row[1])
+            self.provisional = json.loads(row[2])
+
+    def add(self, message: Message, record: int) -> None:
+        """Folds a message in; a provisional prompt or result that it corroborates goes."""
+        self.fold.add(message, record)
+        prompt = self.provisional.get("prompt")
+        if prompt and message.kind in ("request", "command"):
+            same = message.text.startswith(prompt["text"].strip()[:SAME])
+            if same or message.kind == "command":
+                del self.provisional["prompt"]
+        for result in message.results:
+            self.provisional.get("finished", {}).pop(result.id, None)
+
+    def state_record(self, message: Message, event: str) -> int:
+        """Appends a record that no transcript holds, and folds it in."""
+        source = source_for(self.store, self.session, STATEMENTS)
+        meta = {
+            "event": event,
+            "kind": "statement",
+            "origin": message.origin,
+            "session": self.session.id,
+            "wall": message.wall,
+        }
+        body = json.dumps(message._asdict(), ensure_ascii=False).encode("utf-8", "replace")
+        position = source.cursor
+        record = self.writer.append([NewRecord(body, meta, source.number, position)])
+        sessions.move_cursor(self.store.db, source._replace(cursor=position + 1), 1, 1, 0)
+        self.last = record
+        self.add(message, record)
+        return record
+
+    def save(self, touched: str = "", **changes: "Any") -> None:
+        """Writes the state row and what changed about the session."""
+        body = self.fold.dump()
+        provisional = json.dumps(self.provisional, ensure_ascii=False)
+        sessions.save_state(
+            self.store.db,
+            self.writer.keys,
+            self.session.number,
+            self.last,
+            self.writer.tag,
+            body,
+            provisional,
+        )
+        sessions.touch(
+            self.store.db,
+            self.session.number,
+            touched or now(),
+            last=self.last,
+            requests=self.fold.counters.get("requests", 0),
+            **changes,
+        )
+
+
+def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> tuple[int, int, int]:
+    """Appends what is new in one transcript. Gives (rows, messages, bytes left).
+
+    Raises SourceError, FormatError. Inside a writing transaction.
+    """
+    store = ledger.store
+    source = source_for(store, ledger.session, path)
+    new = follow.read_new(source, limit)
+    if new.rewritten:
+        generation = source.generation + 1
+        source = sessions.add_source(store.db, ledger.session.number, path, generation)
+        ledger.fold, _ = refold(store, ledger.session)  # the new generation tells it again
+        new = follow.read_new(source, limit)
+    if not new.rows:
+        return 0, 0, new.pending
+    reader = formats.by_name(new.source.format)
+    found = [reader.message(row.value) if row.value is not None else None for row in new.rows]
+    first = ledger.writer.seq + 1
+    records, damages, messages = [], [], 0
+    for offset, (row, message) in enumerate(zip(new.rows, found, strict=True)):
+        if row.reason:
+            damages.append(Damage(row.start, len(row.raw), row.reason))
+        meta: dict[str, Any] = {
+            "event": event,
+            "host": host,
+            "kind": "raw",
+            "session": ledger.session.id,
+        }
+        if message is not None:
+            meta["class"], meta["role"] = message.kind, message.role
+            meta["origin"] = ledger.fold.origin_of(message)
+            meta["msg_id"], meta["wall"] = message.id, message.wall
+            messages += message.kind in ("request", "reply") and not message.sidechain
+            ledger.add(message, first + offset)
+        records.append(NewRecord(row.raw, meta, source.number, row.start))
+    ledger.writer.append(records)
+    ledger.last = ledger.writer.seq
+    kept = sum(1 for row in new.rows if row.value is not None)
+    sessions.move_cursor(store.db, new.source, len(new.rows), kept, messages)
+    sessions.add_damages(store.db, source.number, damages)
+    return len(new.rows), messages, new.pending
+
+
+def snapshot(ledger: Ledger) -> None:
+    """Seals the state as a record of its own, unless it is the newest snapshot already."""
+    body = ledger.fold.dump().encode("utf-8", "replace")
+    newest = sessions.snapshots(ledger.store.db, ledger.session.number, 1)
+    if newest and newest[0][0] > ledger.last == ledger.session.last:
+        return
+    wall = now()
+    meta = {"kind": "snapshot", "origin": SYSTEM, "session": ledger.session.id, "wall": wall}
+    seq = ledger.writer.append([NewRecord(body, meta)])
+    sessions.add_snapshot(ledger.store.db, seq, ledger.session.number)
+
+
+def report(store: Store, session: Session, new: int, pending: int) -> Capture:
+    """What the store holds of a session, and what it could not read."""
+    rows, kept, messages = sessions.counts(store.db, session.number)
+    seq, tag = store.head()
+    lost = tuple(sessions.damages(store.db, session.number))
+    return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending)
+
+
+def refold(store: Store, session: Session) -> tuple[Fold, int]:
+    """The state made anew from the session's records. Gives (fold, newest record).
+
+    This is what `rebuild` means for the state: it must equal the row that captures kept.
+    """
+    known = {s.number: s for s in sessions.sources(store.db, session.number)}
+    marks = ",".join(str(number) for number in known)
+    fold, last = Fold(), -1
+    if not known:
+        return fold, last
+    rows = store.db.execute(
+        f"SELECT seq FROM record WHERE source IN ({marks}) ORDER BY seq"  # noqa: S608 - integers
+    ).fetchall()
+    for (seq,) in rows:
+        found = store.record(seq)
+        if found is None:
+            continue
+        record, good = found
+        source = known[record.source or 0]
+        last = seq
+        if not good:
+            continue  # counted by `verify`; words that do not verify never become state
+        message = read_back(record.body, source)
+        if message is not None:
+            fold.add(message, seq)
+    return fold, last
+
+
+def read_back(body: bytes, source: Source) -> Message | None:
+    """The message of a record as it was captured."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        from swapcache.transcripts import lines
+
+        value = lines.split(0, body)[-1].value
+    if not isinstance(value, dict):
+        return None
+    if source.path == STATEMENTS:
+        return Message(**{**value, "calls": (), "results": ()})
+    try:
+        return formats.by_name(source.format).message(value)
+    except FormatError:
+        return None

@@ -1,0 +1,136 @@
+"""What each event of a host does to the store, up to the start of a session.
+
+Owns the use cases prompt, tool, turn-end, turn-failed, before-compaction and end, and the late
+capture of what a crash cut off. Promises that all of it is durable when it returns. A provisional
+line (a prompt that the host has not written yet) is kept beside the state until the transcript has
+it, and sealed as uncorroborated if it never gets it.
+"""
+
+from swapcache.capture import capture, follow, process
+from swapcache.errors import SourceError
+from swapcache.model import OWNER, SYSTEM, Event, Item, Message, Session
+from swapcache.state import rules, snapshot
+from swapcache.store import sessions
+from swapcache.store.store import Store, now
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SEALED = ("prompt", "turn-end", "turn-failed", "before-compaction", "end")
+"""Events after which the state is sealed as a snapshot and published."""
+
+
+def record(store: Store, event: Event, settings: "dict[str, Any]") -> int:
+    """Captures one event. Gives the bytes of the transcript that are left for later.
+
+    Raises StoreError, SealError, SourceError (a transcript that is there but cannot be read).
+    """
+    view = ""
+    with store.writing() as writer:
+        session = capture.session_for(store, event)
+        ledger = capture.Ledger(store, writer, session)
+        left = 0
+        if event.transcript:
+            left = _transcript(ledger, event)
+        _provisional(ledger, event)
+        if event.name in SEALED:
+            capture.snapshot(ledger)
+        ended = now() if event.name == "end" else None
+        if session.ended and event.name != "end":
+            ended = ""  # it goes on after all
+        ledger.save(process=event.process, ended=ended, reason=event.detail)
+        state = ledger.fold.state(session.number, ledger.last)
+    if event.name in SEALED and event.host in settings["views"]["hosts"] and store.keys:
+        hours = settings["views"]["heartbeat_hours"]
+        view = snapshot.view(store, store.keys, state, session.id, hours)
+        keep = settings["views"]["backups"]
+        snapshot.publish(store.identity.workspace, store.head()[0], view, keep)
+    return left
+
+
+def _transcript(ledger: capture.Ledger, event: Event) -> int:
+    try:
+        return capture.ingest(ledger, event.transcript, event.host, event.name, follow.BATCH)[2]
+    except SourceError:
+        if event.name in ("prompt", "end", "turn-failed", "before-compaction"):
+            return 0  # hosts name the transcript before they write it
+        raise
+
+
+def _provisional(ledger: capture.Ledger, event: Event) -> None:
+    """Keeps what the event says and the transcript does not hold yet."""
+    waiting = ledger.provisional
+    if event.name in ("prompt", "end"):
+        uncorroborated(ledger)
+    if event.name == "prompt" and event.prompt.strip():
+        waiting["prompt"] = {"text": event.prompt.strip()[:16000], "wall": now()}
+    if event.name == "tool" and event.result is not None and event.call is not None:
+        known = ledger.fold.calls.get(event.call.id)
+        if known is not None:
+            line = rules.error_line(event.result.text) if event.result.error else ""
+            waiting.setdefault("finished", {})[event.call.id] = line
+    if event.name == "turn-failed":
+        text = event.detail or "the turn failed"
+        ledger.state_record(Message("assistant", "failure", text, SYSTEM, now()), event.name)
+
+
+def uncorroborated(ledger: capture.Ledger) -> None:
+    """Seals a prompt that the transcript never got."""
+    prompt = ledger.provisional.pop("prompt", None)
+    if prompt is not None:
+        message = Message("user", "request", prompt["text"], OWNER, prompt["wall"])
+        ledger.state_record(message, "uncorroborated")
+
+
+def reconcile(store: Store, session: Session, host: str, *, gone: bool) -> int:
+    """Captures what a session's transcripts hold beyond their cursors. Gives the new rows.
+
+    With `gone` the session is known to be over: what stayed provisional is sealed. A transcript
+    that vanished is no error: what was captured of it stays.
+    """
+    added = 0
+    while True:
+        with store.writing() as writer:
+            session = sessions.session(store.db, session.number)
+            ledger = capture.Ledger(store, writer, session)
+            left, before = 0, ledger.last
+            for source in sessions.sources(store.db, session.number):
+                if source.path == capture.STATEMENTS:
+                    continue
+                try:
+                    rows, _, pending = capture.ingest(
+                        ledger, source.path, host, "reconcile", follow.BATCH
+                    )
+                except SourceError:
+                    continue
+                added += rows
+                left += pending if rows else 0
+            if gone and ledger.provisional.get("prompt") and not left:
+                uncorroborated(ledger)
+            if ledger.last != before:
+                capture.snapshot(ledger)
+                ledger.save(session.touched)
+        if not left:
+            return added
+
+
+def living(store: Store, session: Session) -> bool | None:
+    """Whether a session without an orderly end still runs: its process lives and has not moved on.
+
+    None when that cannot be known.
+    """
+    if session.ended:
+        return False
+    state = process.alive(session.process)
+    if state and session.process is not None:
+        for other in sessions.open_sessions(store.db):
+            newer = (other.touched, other.number) > (session.touched, session.number)
+            if other.number != session.number and other.process == session.process and newer:
+                return False  # one process runs one session: this one was left behind
+    return state
+
+
+def provisional_item(prompt: "dict[str, Any]", record: int) -> Item:
+    """A prompt that no transcript holds yet, as an item."""
+    return Item("request", "provisional", prompt["text"], "open", OWNER, record, prompt["wall"])

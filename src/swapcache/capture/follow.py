@@ -1,0 +1,52 @@
+"""Following a transcript: what is new in it since the last capture.
+
+Owns the cursor check (first and last 4 KB before the cursor) and the reading of new rows. Promises
+work that grows with what is new, never with the transcript. A transcript that was rewritten or cut
+before the cursor becomes a new generation: appended as such, never purged.
+"""
+
+import os
+
+from swapcache.model import NamedTuple, Row, Source
+from swapcache.store import files, seal
+from swapcache.transcripts import formats, lines
+
+EDGE = 4096
+BATCH = 4 << 20
+
+
+class New(NamedTuple):
+    """Rows that a source holds beyond its cursor."""
+
+    rows: list[Row]
+    source: Source
+    """With the cursor behind the rows."""
+    rewritten: bool
+    """The part before the cursor is not what was read: start a new generation."""
+    pending: int
+    """Bytes that follow and were not read."""
+
+
+def _edges(file: int, cursor: int) -> tuple[str, str]:
+    size = min(EDGE, cursor)
+    return seal.sha256(os.pread(file, size, 0)), seal.sha256(os.pread(file, size, cursor - size))
+
+
+def read_new(source: Source, limit: int = BATCH) -> New:
+    """What is new. Raises SourceError (missing, not a file, no permission), FormatError."""
+    file = files.open_regular(source.path)
+    try:
+        size = os.fstat(file).st_size
+        if source.cursor and (
+            size < source.cursor or _edges(file, source.cursor) != (source.head, source.tail)
+        ):
+            return New([], source, True, size)
+        rows, cursor, pending = lines.read(file, source.cursor, limit)
+        if not rows:
+            return New([], source, False, pending)
+        name = source.format or formats.sniff(rows, source.path).name
+        head, tail = _edges(file, cursor)
+        moved = source._replace(cursor=cursor, head=head, tail=tail, format=name)
+        return New(rows, moved, False, pending)
+    finally:
+        os.close(file)

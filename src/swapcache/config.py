@@ -1,0 +1,107 @@
+"""Settings: what the user wrote in config.toml, and the compiled form that the hook reads.
+
+Owns the defaults and their check. Promises that the hook never parses TOML unless the file changed
+since it was compiled. Never writes config.toml.
+"""
+
+import json
+import os
+
+from swapcache import paths
+from swapcache.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+FORMS = ("full", "delta", "pointer", "nothing")
+
+DEFAULTS: "dict[str, Any]" = {
+    "wake": {"budget": 1200, "stale_hours": 24, "expire_days": 14},
+    "policy": {
+        "child": "nothing",
+        "resume": "delta",
+        "restart": "full",
+        "compact": "full",
+        "overflow": "full",
+        "new": "pointer",
+        "clear": "pointer",
+        "unknown": "pointer",
+        "reset": "pointer",
+        "reset-broken": "full",
+        "crash": "full",
+        "idle": "full",
+        "daily": "full",
+    },
+    "views": {"hosts": ["openclaw"], "backups": 20, "heartbeat_hours": 6},
+}
+
+
+def check(given: "dict[str, Any]", where: str) -> "dict[str, Any]":
+    """Settings with defaults filled in. Raises ConfigError naming the first wrong key."""
+    settings = {section: dict(values) for section, values in DEFAULTS.items()}
+    for section, values in given.items():
+        if section not in settings or not isinstance(values, dict):
+            raise ConfigError(
+                f"{where}: [{section}] is no section; known are {', '.join(settings)}"
+            )
+        for key, value in values.items():
+            default = settings[section].get(key)
+            if default is None:
+                known = ", ".join(settings[section])
+                raise ConfigError(f"{where}: {section}.{key} is unknown; known are {known}")
+            if type(value) is not type(default):
+                raise ConfigError(
+                    f"{where}: {section}.{key} must be like {default!r}, not {value!r}"
+                )
+            if section == "policy" and value not in FORMS:
+                raise ConfigError(
+                    f"{where}: policy.{key} is {value!r}; one of {', '.join(FORMS)} is allowed"
+                )
+            settings[section][key] = value
+    if settings["wake"]["budget"] < 100:
+        raise ConfigError(f"{where}: wake.budget must be 100 tokens or more")
+    return settings
+
+
+def _stamp() -> "list[int]":
+    try:
+        found = os.stat(paths.config_file())
+    except FileNotFoundError:
+        return [0, 0]
+    return [found.st_size, found.st_mtime_ns]
+
+
+def load(publish: "Callable[[str, str], object]") -> "dict[str, Any]":
+    """The settings in force; when config.toml changed, its compiled form is published first.
+
+    `publish(path, text)` writes a file durably (it lives a layer above this one).
+    Raises ConfigError when config.toml cannot be parsed or holds a wrong value.
+    """
+    stamp = _stamp()
+    if stamp == [0, 0]:
+        return DEFAULTS
+    try:
+        with open(paths.compiled_config(), "rb") as file:
+            compiled = json.loads(file.read(1 << 20))
+        if compiled["stamp"] == stamp:
+            settings: dict[str, Any] = compiled["settings"]
+            return settings
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # absent or damaged: it is made anew from its source just below
+    return _compile(stamp, publish)
+
+
+def _compile(stamp: "list[int]", publish: "Callable[[str, str], object]") -> "dict[str, Any]":
+    import tomllib  # only when the configuration changed
+
+    where = paths.config_file()
+    try:
+        with open(where, "rb") as file:
+            given = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as problem:
+        raise ConfigError(f"{where}: {problem}; correct the file or move it away") from problem
+    settings = check(given, where)
+    publish(paths.compiled_config(), json.dumps({"stamp": stamp, "settings": settings}))
+    return settings

@@ -1,0 +1,1 @@
+"""Context: how many tokens a text takes. Atoms, tree and assembly join here later."""

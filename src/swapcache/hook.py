@@ -1,0 +1,211 @@
+"""The per-event process: payload in, one use case, host-shaped answer out.
+
+Owns the only fail-open boundary. Promises to exit 0, to print nothing but the answer, and that a
+failure is one line in the error log (which status and the next brief show). Uses the standard
+library's allow-list only; never waits for a model or a network.
+
+    python -I -S -c "<put the package on the path>; from swapcache.hook import run; run()" \
+        HOST EVENT < payload        (hosts/launcher.py writes this line)
+"""
+
+import json
+import os
+import sys
+
+from swapcache import config, paths
+from swapcache.capture import events
+from swapcache.errors import BusyError, HostError, StoreError
+from swapcache.model import Event, Identity
+from swapcache.store import files, identity
+from swapcache.store.store import Store, now, open_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+WAIT = 2.0
+SPOOL_LIMIT = 64 << 20
+DRAIN_LIMIT = 1 << 20
+LOG_LIMIT = 1 << 20
+
+
+def run() -> None:
+    """Ends without a shutdown of the interpreter: everything is on the disk by then."""
+    os._exit(main(sys.argv[1:]))
+
+
+def main(argv: list[str]) -> int:
+    """Runs one event. Always gives 0."""
+    answer = b""
+    left = 0
+    event: Event | None = None
+    try:
+        host, name = argv[0], argv[1]
+        payload = json.loads(sys.stdin.buffer.read() or b"{}")
+        event = parse(host, name, payload)
+        if event is not None:
+            answer, left = handle(event)
+    except Exception as problem:  # the one place: a host must never be disturbed
+        _log(argv, problem)
+        if event is not None:
+            _spool(argv, payload, event, problem)
+    if answer:
+        files.write_all(1, answer)
+    if left and event is not None:
+        _go_on(event)
+    return 0
+
+
+def parse(host: str, name: str, payload: "dict[str, Any]") -> Event | None:
+    """The event of a payload. Raises HostError for a host without hooks of ours."""
+    if host == "claude-code":
+        from swapcache.hosts import claude_code
+
+        return claude_code.event(name, payload, os.environ)
+    raise HostError(f"no hook of ours serves the host {host!r}")
+
+
+def handle(event: Event) -> tuple[bytes, int]:
+    """One use case. Gives (answer for the host, bytes of the transcript left for later)."""
+    settings = config.load(_publish)
+    store = open_store(event.identity, WAIT)
+    left = 0
+    try:
+        if event.name != "start":
+            left = events.record(store, event, settings)
+            return b"", left
+        from swapcache.hosts import claude_code
+        from swapcache.wake import wake
+
+        _drain()
+        woken = wake.start(store, event, settings, newest_failure(store.created))
+        return claude_code.answer(woken.text), 0
+    finally:
+        if left:
+            store.close()  # a process of its own goes on with the rest
+        else:
+            store.leave()
+
+
+def _publish(path: str, text: str) -> None:
+    files.private_directory(os.path.dirname(path))
+    files.publish(path, text)
+
+
+# -- failures --------------------------------------------------------------------------------------
+
+
+def _log(argv: list[str], problem: Exception) -> None:
+    """One line: what failed, where, when. When even that fails there is nowhere left to say it."""
+    where = problem.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    line = {
+        "wall": now(),
+        "event": " ".join(argv[:2]),
+        "error": type(problem).__name__,
+        "message": str(problem)[:500],
+        "at": f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "",
+    }
+    try:
+        log = paths.error_log()
+        if os.path.exists(log) and os.stat(log).st_size > LOG_LIMIT:
+            os.replace(log, f"{log}.1")
+        files.append_line(log, json.dumps(line).encode(), LOG_LIMIT * 2)
+    except (OSError, StoreError):
+        return
+
+
+def newest_failure(since: str) -> str:
+    """The newest error line of the last day, for the brief; empty when there is none."""
+    try:
+        with open(paths.error_log(), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
+            last = json.loads(file.read().splitlines()[-1])
+    except (OSError, ValueError, IndexError):
+        return ""
+    from swapcache.wake import times
+
+    if times.age(str(last.get("wall")), now()) > 86400:
+        return ""
+    return f"{last.get('wall')} {last.get('event')}: {last.get('message')}"[:300]
+
+
+def _spool(
+    argv: list[str], payload: "dict[str, Any]", event: Event, problem: Exception
+) -> None:
+    """Keeps an event that could not be stored; only what no transcript holds."""
+    kept = {k: v for k, v in payload.items() if k not in ("tool_response", "tool_input")}
+    whose = list(event.identity)
+    line = json.dumps({"argv": argv[:2], "whose": whose, "payload": kept, "wall": now()}).encode()
+    try:
+        if not files.append_line(paths.spool_file(), line, SPOOL_LIMIT):
+            _log(argv, StoreError(f"the spool is full, an event was lost: {problem}"))
+    except StoreError:
+        return
+
+
+def _drain() -> None:
+    """Stores what was spooled; lines that still fail go back."""
+    spool = paths.spool_file()
+    taken = f"{spool}.{os.getpid()}"
+    try:
+        if os.stat(spool).st_size > DRAIN_LIMIT:
+            return  # too much for a hook; the transcripts are read all the same
+        os.rename(spool, taken)
+    except FileNotFoundError:
+        return
+    settings = config.load(_publish)
+    with open(taken, "rb") as file:
+        lines = file.read().splitlines()
+    for line in lines:
+        try:
+            kept = json.loads(line)
+            event = parse(*kept["argv"], kept["payload"])
+            if event is None or event.name == "start":
+                continue
+            # whoever drains is neither in that workspace nor the process of that event
+            event = event._replace(identity=Identity(*kept["whose"]), process=None)
+            store = open_store(event.identity, WAIT)
+            try:
+                events.record(store, event, settings)
+            finally:
+                store.close()
+        except StoreError:
+            files.append_line(spool, line, SPOOL_LIMIT)
+        except (ValueError, KeyError, TypeError, HostError) as damaged:
+            _log(["spool", "drain"], damaged)
+    os.unlink(taken)
+
+
+# -- the rest of a long transcript -----------------------------------------------------------------
+
+
+def _go_on(event: Event) -> None:
+    """Captures the rest in a process of its own, one at a time, and ends with it."""
+    if os.fork():
+        return
+    os.setsid()
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(quiet, descriptor)
+    try:
+        found = identity.find(event.identity)
+        if found is not None:
+            with files.Lock(f"{paths.lock_file(found)}.catch-up", 0.0):
+                _catch_up(found, event)
+    except BusyError:
+        os._exit(0)  # another one is at it
+    except Exception as problem:  # the same boundary, in the detached half of it
+        _log([event.host, "catch-up"], problem)
+    os._exit(0)
+
+
+def _catch_up(store_id: str, event: Event) -> None:
+    from swapcache.store import sessions
+
+    store = Store(store_id, 30.0)
+    session = sessions.find_session(store.db, event.session_key, event.session_id)
+    if session is not None:
+        events.reconcile(store, session, event.host, gone=False)
+    store.close()

@@ -1,0 +1,1 @@
+"""Agent hosts, one file each: their payloads, answers and configuration."""

@@ -1,0 +1,70 @@
+"""The launcher: the one path that host configurations name.
+
+Owns its text. Promises a path and arguments that stay the same over upgrades, an interpreter that
+does not depend on PATH or an activated environment, and exit 0 with a line in the error log when
+that interpreter is gone. Never a second language: it is /bin/sh.
+"""
+
+import os
+import shlex
+import sys
+
+from swapcache import paths
+from swapcache.store import files
+
+_TEXT = """#!/bin/sh
+# Written by `swapcache setup`. Hosts call it as: swapcache-hook HOST EVENT < payload
+{home}python={python}
+if [ -x "$python" ] && [ -f {package}/swapcache/hook.py ]; then
+  exec "$python" -I -S -c {code} "$@"
+fi
+mkdir -p {state} && printf '%s\\n' {line} >> {log}
+exit 0
+"""
+
+
+def python() -> str:
+    """The interpreter that hooks run with: without an environment, its real path."""
+    in_environment = sys.prefix != sys.base_prefix
+    return sys.executable if in_environment else os.path.realpath(sys.executable)
+
+
+def package() -> str:
+    """The directory that holds the package."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def text() -> str:
+    """The launcher for this interpreter, this package and this SWAPCACHE_HOME."""
+    code = f"import sys; sys.path.insert(0, {package()!r}); from swapcache.hook import run; run()"
+    line = (
+        '{"wall":"","event":"launcher","error":"HostError","message":"the interpreter or the '
+        'package is gone; run swapcache setup again","at":""}'
+    )
+    home = paths.portable()
+    quote = shlex.quote
+    return _TEXT.format(
+        home=f"SWAPCACHE_HOME={quote(home)}; export SWAPCACHE_HOME\n" if home else "",
+        python=quote(python()),
+        package=quote(package()),
+        code=quote(code),
+        state=quote(paths.state_dir()),
+        line=quote(line),
+        log=quote(paths.error_log()),
+    )
+
+
+def install() -> bool:
+    """Writes the launcher; False when it is up to date already. Raises StoreError."""
+    path = paths.launcher()
+    wanted = text()
+    try:
+        with open(path, encoding="utf-8") as file:
+            if file.read() == wanted and os.access(path, os.X_OK):
+                return False
+    except OSError:
+        pass  # absent: written just below
+    files.private_directory(os.path.dirname(path))
+    files.publish(path, wanted)
+    os.chmod(path, 0o700)  # noqa: S103 - it is a program, for its owner only
+    return True

@@ -1,0 +1,299 @@
+"""The values that travel between layers.
+
+Owns their names and fields. Promises that they are immutable and cheap to import: the hook loads
+this file on every event. Never reads a file, a clock or the environment.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+TYPE_CHECKING = False  # the name type checkers know; importing typing costs a sixth of the hook
+if TYPE_CHECKING:
+    from typing import Any, Final, NamedTuple
+else:
+
+    class _TupleMeta(type):
+        """Builds a named tuple from a class body, as typing.NamedTuple does, without typing."""
+
+        def __new__(mcls, name, bases, body):
+            if not bases:
+                return super().__new__(mcls, name, bases, body)
+            fields = tuple(body.get("__annotations__", ()))
+            made = namedtuple(
+                name, fields, defaults=[body[f] for f in fields if f in body], module=body["__module__"]
+            )
+            for key, value in body.items():
+                if key not in fields and key not in ("__module__", "__qualname__"):
+                    setattr(made, key, value)
+            return made
+
+    class NamedTuple(metaclass=_TupleMeta):
+        pass
+
+
+# -- what a transcript holds -----------------------------------------------------------------------
+
+OWNER: Final = "owner"
+AGENT: Final = "agent"
+UNTRUSTED: Final = "untrusted"
+SYSTEM: Final = "system"
+"""Origin classes: where words came from (threat model). The seal never changes them."""
+
+
+class ToolCall(NamedTuple):
+    """A tool call as the assistant made it."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class ToolResult(NamedTuple):
+    """The answer to a tool call; `id` is the call's."""
+
+    id: str
+    text: str
+    error: bool
+    interrupted: bool = False
+    """The host itself says that the outcome is unknown."""
+
+
+class Message(NamedTuple):
+    """One message of a transcript, classified.
+
+    kind: request (a person's or program's own words), command, reply, results, summary (of a
+    compaction), heartbeat, notice (the host's words), failure (a turn that produced nothing),
+    injected (our own or another hook's text).
+    """
+
+    role: str
+    kind: str
+    text: str
+    origin: str
+    wall: str
+    """ISO 8601 as the host wrote it, or empty."""
+    id: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    sidechain: bool = False
+    """Belongs to a child agent: recorded, but not what happened in this session."""
+
+
+class Row(NamedTuple):
+    """One piece of a transcript: its place, its exact bytes, what it parsed to."""
+
+    start: int
+    """Byte offset in the source."""
+    raw: bytes
+    """The bytes, without the line end."""
+    value: dict[str, Any] | None
+    """None when the piece is damaged beyond reading."""
+    reason: str = ""
+    """Why it is damaged, or empty."""
+
+
+class Damage(NamedTuple):
+    """Something in a source that could not be read; its bytes are kept all the same."""
+
+    where: int
+    """Byte offset in the source."""
+    size: int
+    """Length in bytes."""
+    reason: str
+
+
+# -- what a store holds ----------------------------------------------------------------------------
+
+
+class Identity(NamedTuple):
+    """Whose memory it is: one store each."""
+
+    host: str
+    state_dir: str
+    """Real path of the host's state directory."""
+    agent: str
+    workspace: str
+    """Real path of the git worktree root, else of the working directory."""
+    inode: str
+    """`device:inode` of the workspace, which survives a rename."""
+
+
+class Process(NamedTuple):
+    """What identifies a process. A pid alone is no identity: pids are used again."""
+
+    boot: str
+    """Boot id of the kernel, or empty where it cannot be read."""
+    namespace: str
+    """Pid namespace, or empty where it cannot be read."""
+    pid: int
+    started: int
+    """Start time in clock ticks since boot."""
+
+
+class Session(NamedTuple):
+    """One run of an agent, known by (key, id, window); never by a path or a time."""
+
+    number: int
+    key: str
+    id: str
+    window: int
+    process: Process | None
+    parent: int | None
+    """Number of the session whose work it took over."""
+    begun: str
+    touched: str
+    ended: str
+    """Empty while no orderly end was seen."""
+    reason: str
+    requests: int
+    compactions: int
+    last: int
+    """Sequence number of its newest record, -1 for none."""
+
+
+class Source(NamedTuple):
+    """A transcript and how far it has been read."""
+
+    number: int
+    session: int
+    path: str
+    generation: int
+    cursor: int
+    """Bytes read so far; always at a line start."""
+    head: str
+    """sha256 of the first min(4096, cursor) bytes."""
+    tail: str
+    """sha256 of the last min(4096, cursor) bytes before the cursor."""
+    format: str
+
+
+class Record(NamedTuple):
+    """A sealed record as it is read back."""
+
+    seq: int
+    body: bytes
+    meta: dict[str, Any]
+    source: int | None
+    position: int | None
+
+
+class NewRecord(NamedTuple):
+    """A record that is to be sealed."""
+
+    body: bytes
+    meta: dict[str, Any]
+    source: int | None = None
+    position: int | None = None
+    size: int = 0
+    """Bytes that it takes in its source, line end included."""
+
+
+class Verdict(NamedTuple):
+    """What the seal proves. A value, never an exception (threat model, verdicts)."""
+
+    name: str
+    """VERIFIED, PREFIX, ROLLED_BACK, FOREIGN, MODIFIED, GAP, UNSEALED or NO_KEY."""
+    detail: str = ""
+    have: int = -1
+    """Newest sequence number that is proven."""
+    seen: int = -1
+    """Newest sequence number that the witness knows."""
+
+    @property
+    def good(self) -> bool:
+        """True when the whole of what is served is proven."""
+        return self.name == "VERIFIED"
+
+
+# -- working state ---------------------------------------------------------------------------------
+
+
+class Item(NamedTuple):
+    """One thing that the next session should know.
+
+    kind: next, task, request, unknown, question, decision, constraint, error, change, commit,
+    fact, done, reply, insight, discussed, failure.
+    """
+
+    kind: str
+    key: str
+    """Same kind and key means the same thing; a later one replaces an earlier one."""
+    text: str
+    status: str
+    origin: str
+    record: int
+    """Sequence number of the record that it came from."""
+    wall: str
+    stated: bool = False
+    """The agent said so itself; outranks what was extracted."""
+
+
+class WorkingState(NamedTuple):
+    """The state of one session, folded from its records."""
+
+    session: int
+    seq: int
+    """Newest record folded in."""
+    items: tuple[Item, ...]
+    counters: dict[str, int]
+    """requests, replies, calls, failures, dropped items by kind."""
+
+
+class Receipt(NamedTuple):
+    """Proof of what was injected."""
+
+    seq: int
+    epoch: str
+    form: str
+    cause: str
+    wall: str
+    text: str
+    tokens: int
+
+
+class Capture(NamedTuple):
+    """What one capture did; every part of the source is counted in it."""
+
+    stream: str
+    records: int
+    """Rows of this stream in the store, readable or not."""
+    kept: int
+    """Readable ones among them."""
+    new: int
+    """Rows added by this capture."""
+    messages: int
+    lost: tuple[Damage, ...]
+    head: int
+    """Newest sequence number of the store."""
+    tag: str
+    pending: int = 0
+    """Bytes of the source that are not read yet (an unfinished last line, or a bound reached)."""
+
+
+# -- what a host says ------------------------------------------------------------------------------
+
+
+class Event(NamedTuple):
+    """A host's event in our words.
+
+    name: start, prompt, tool, turn-end, turn-failed, before-compaction, end.
+    """
+
+    host: str
+    name: str
+    identity: Identity
+    session_id: str
+    session_key: str
+    transcript: str
+    """Path of the transcript, or empty."""
+    cause: str = "unknown"
+    """Why a session starts, as far as the host says."""
+    prompt: str = ""
+    call: ToolCall | None = None
+    result: ToolResult | None = None
+    detail: str = ""
+    """Reason of an end, message of a failure."""
+    process: Process | None = None
+    ancestors: tuple[int, ...] = ()
+    """Pids above the host's process: a session of ours among them makes this one a child run."""

@@ -1,0 +1,118 @@
+"""Every path and file name that swapcache uses outside a workspace's own views.
+
+Owns the layout. Promises absolute paths and to create nothing. Never follows the working directory.
+
+    with SWAPCACHE_HOME:  <home>/{config,state,data,witness}
+    else (XDG):           $XDG_CONFIG_HOME/swapcache, $XDG_STATE_HOME/swapcache,
+                          $XDG_DATA_HOME/swapcache, $XDG_STATE_HOME/swapcache-witness
+"""
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _base(env: "Mapping[str, str]", variable: str, fallback: str) -> str:
+    value = env.get(variable, "")
+    if value.startswith("/"):  # the XDG specification says to ignore relative values
+        return value
+    return os.path.join(home(env), fallback)
+
+
+def home(env: "Mapping[str, str]" = os.environ) -> str:
+    """The user's home directory."""
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def portable(env: "Mapping[str, str]" = os.environ) -> str:
+    """SWAPCACHE_HOME as an absolute path, or empty."""
+    value = env.get("SWAPCACHE_HOME", "")
+    return os.path.abspath(value) if value else ""
+
+
+def config_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """Configuration and the sealing key."""
+    root = portable(env)
+    return f"{root}/config" if root else f"{_base(env, 'XDG_CONFIG_HOME', '.config')}/swapcache"
+
+
+def state_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """Stores, spools and logs."""
+    root = portable(env)
+    return f"{root}/state" if root else f"{_base(env, 'XDG_STATE_HOME', '.local/state')}/swapcache"
+
+
+def witness_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """Witness files, outside of what holds the stores."""
+    root = portable(env)
+    if root:
+        return f"{root}/witness"
+    return f"{_base(env, 'XDG_STATE_HOME', '.local/state')}/swapcache-witness"
+
+
+def data_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """The launcher that host configurations name."""
+    root = portable(env)
+    return f"{root}/data" if root else f"{_base(env, 'XDG_DATA_HOME', '.local/share')}/swapcache"
+
+
+def key_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """The sealing key, 32 bytes."""
+    return f"{config_dir(env)}/key"
+
+
+def config_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """What the user writes."""
+    return f"{config_dir(env)}/config.toml"
+
+
+def compiled_config(env: "Mapping[str, str]" = os.environ) -> str:
+    """What the hook reads: config.toml compiled."""
+    return f"{state_dir(env)}/hook.json"
+
+
+def stores_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """One directory per store."""
+    return f"{state_dir(env)}/stores"
+
+
+def store_dir(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
+    """The directory of one store."""
+    return f"{stores_dir(env)}/{store_id}"
+
+
+def database(directory: str) -> str:
+    """The database of a store directory."""
+    return f"{directory}/store.db"
+
+
+def witness_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
+    """The two-slot witness of a store."""
+    return f"{witness_dir(env)}/{store_id}"
+
+
+def lock_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
+    """The writer lock of a store, beside its witness."""
+    return f"{witness_dir(env)}/{store_id}.lock"
+
+
+def error_log(env: "Mapping[str, str]" = os.environ) -> str:
+    """One JSON line per failure of a hook."""
+    return f"{state_dir(env)}/errors.jsonl"
+
+
+def spool_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """Events that could not be stored when they came."""
+    return f"{state_dir(env)}/spool.jsonl"
+
+
+def launcher(env: "Mapping[str, str]" = os.environ) -> str:
+    """What host configurations call; its path and arguments stay the same over upgrades."""
+    return f"{data_dir(env)}/bin/swapcache-hook"
+
+
+def backups_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """Copies of host configuration files as they were before a change."""
+    return f"{state_dir(env)}/config-backups"

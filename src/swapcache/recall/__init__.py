@@ -1,0 +1,1 @@
+"""Recall: reading back what was recorded."""

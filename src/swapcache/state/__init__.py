@@ -1,0 +1,1 @@
+"""Working state: folded from messages, published as snapshots."""

@@ -1,0 +1,304 @@
+"""The fold: messages in, working state out.
+
+Owns what a message changes in the state. Promises to be deterministic and incremental: folding the
+same records in one run or in many gives the same state, and the work for a message does not grow
+with the history. Never reads a clock, a file or a model. Untrusted words never become a task, a
+next action, a decision or an insight.
+"""
+
+import json
+
+from swapcache.model import AGENT, OWNER, UNTRUSTED, Item, Message, ToolCall, WorkingState
+from swapcache.state import rules
+from swapcache.transcripts.text import strip_frames
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LIMITS = {
+    "fact": 240,
+    "change": 80,
+    "done": 60,
+    "task": 80,
+    "error": 30,
+    "commit": 30,
+    "decision": 40,
+    "insight": 40,
+    "discussed": 40,
+    "request": 6,
+    "failure": 3,
+    "unknown": 40,
+    "next": 10,
+}
+UNKNOWN_REQUESTS = 3
+TEXT_LIMIT = 4000
+LINE_LIMIT = 400
+VERSION = 1
+
+
+class Fold:
+    """The state of one session while messages are added. `dump` and `load` are inverse."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, dict[str, Item]] = {}
+        """By kind, then by key; the newest last."""
+        self.calls: dict[str, list[Any]] = {}
+        """Calls without a result, by id: [tool, target, record, wall, changed path, verb,
+        command line, requests made so far, tasks of a plan tool]."""
+        self.counters: dict[str, int] = {}
+        self.tainted = False
+        """This turn has used a tool that reads the network."""
+        self.answered = True
+        """The last request got an answer."""
+
+    @classmethod
+    def load(cls, text: str) -> "Fold":
+        """The fold that `dump` wrote."""
+        value = json.loads(text)
+        fold = cls()
+        for given in value["items"]:
+            fold.of(given[0])[given[1]] = Item(*given)
+        fold.calls = value["calls"]
+        fold.counters = value["counters"]
+        fold.tainted, fold.answered = value["tainted"], value["answered"]
+        return fold
+
+    def dump(self) -> str:
+        """The whole state as JSON; equal states give equal text."""
+        return json.dumps(
+            {
+                "v": VERSION,
+                "items": [i for kept in self.items.values() for i in kept.values()],
+                "calls": self.calls,
+                "counters": self.counters,
+                "tainted": self.tainted,
+                "answered": self.answered,
+            },
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+
+    def state(self, session: int, seq: int) -> WorkingState:
+        """A value of what is known; calls without a result are items of kind `unknown`."""
+        unknown = tuple(
+            Item("unknown", key, f"{c[0]}: {c[1]}", "unknown", AGENT, c[2], c[3])
+            for key, c in self.calls.items()
+        )
+        known = (item for kept in self.items.values() for item in kept.values())
+        return WorkingState(session, seq, (*known, *unknown), dict(self.counters))
+
+    # -- adding ------------------------------------------------------------------------------------
+
+    def origin_of(self, message: Message) -> str:
+        """Origin of a message's words: an answer that drew on the network is untrusted."""
+        if message.origin == AGENT and message.kind == "reply" and self.tainted:
+            return UNTRUSTED
+        return message.origin
+
+    def add(self, message: Message, record: int) -> None:
+        """Folds one message in; `record` is the sequence number of its record."""
+        if message.sidechain:
+            return
+        rule = _RULES.get(message.kind)
+        if rule is not None:
+            rule(self, message, record)
+
+    def put(
+        self,
+        kind: str,
+        text: str,
+        status: str,
+        message: Message,
+        record: int,
+        key: str = "",
+        origin: str = "",
+    ) -> None:
+        """Sets an item; the same kind and key replaces, and moves to the end."""
+        item = Item(
+            kind,
+            (key or text)[:LINE_LIMIT],
+            _clip(text),
+            status,
+            origin or message.origin,
+            record,
+            message.wall,
+        )
+        self.set(item)
+
+    def set(self, item: Item) -> None:
+        """Sets an item as it is; an extracted one never replaces what the agent stated."""
+        kept = self.of(item.kind)
+        old = kept.pop(item.key, None)
+        if old is not None and old.stated and not item.stated:
+            item = old._replace(status=item.status)
+        kept[item.key] = item
+        if len(kept) > LIMITS.get(item.kind, 1):
+            del kept[next(iter(kept))]
+            self.count(f"dropped {item.kind}")
+
+    def of(self, kind: str) -> dict[str, Item]:
+        """The items of a kind, by key."""
+        return self.items.setdefault(kind, {})
+
+    def count(self, name: str) -> None:
+        """Adds one to a counter."""
+        self.counters[name] = self.counters.get(name, 0) + 1
+
+    def facts(self, text: str, message: Message, record: int, origin: str) -> None:
+        """Keeps the exact paths, addresses, hashes and ids of a text."""
+        for token in rules.facts(text):
+            self.put("fact", token, "", message, record, token, origin)
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"
+
+
+# -- one rule for each kind of message -------------------------------------------------------------
+
+
+def _request(fold: Fold, message: Message, record: int) -> None:
+    fold.count("requests")
+    fold.tainted, fold.answered = False, False
+    fold.of("failure").clear()
+    fold.of("reply").clear()
+    _forget_calls(fold)
+    fold.put("request", message.text, "open", message, record, key=message.id or str(record))
+    if message.origin == OWNER:
+        fold.facts(message.text, message, record, OWNER)
+
+
+def _forget_calls(fold: Fold) -> None:
+    """Three requests later a call without a result is no news any more."""
+    asked = fold.counters["requests"]
+    old = [key for key, call in fold.calls.items() if asked - call[7] > UNKNOWN_REQUESTS]
+    for key in old:
+        del fold.calls[key]
+        fold.count("dropped unknown")
+    if asked > UNKNOWN_REQUESTS:
+        fold.of("unknown").clear()
+
+
+def _reply(fold: Fold, message: Message, record: int) -> None:
+    origin = fold.origin_of(message)
+    if message.text:
+        fold.count("replies")
+        fold.put("reply", strip_frames(message.text), "", message, record, "last", origin)
+        if origin != UNTRUSTED:
+            fold.facts(message.text, message, record, AGENT)
+    for call in message.calls:
+        _call(fold, call, message, record)
+    if message.text and not message.calls:
+        fold.answered = True
+
+
+def _call(fold: Fold, call: ToolCall, message: Message, record: int) -> None:
+    fold.count("calls")
+    fold.tainted = fold.tainted or rules.is_network(call)
+    fold.answered = False
+    change = rules.changed(call) or ("", "")
+    line = rules.target(call)[:LINE_LIMIT]
+    asked = fold.counters.get("requests", 0)
+    given = rules.command(call)
+    tasks = rules.plan(call)
+    fold.calls[call.id] = [call.name, line, record, message.wall, *change, given, asked, tasks]
+    origin = UNTRUSTED if fold.tainted else AGENT
+    if origin == AGENT:
+        fold.facts(f"{change[0]} {rules.command(call)}", message, record, AGENT)
+
+
+def _plan(fold: Fold, tasks: "list[tuple[str, str]]", message: Message, record: int) -> None:
+    """A plan tool states the whole list: what it leaves out is no task any more."""
+    names = {text[:LINE_LIMIT] for text, _ in tasks}
+    kept = fold.of("task")
+    for key in [k for k, item in kept.items() if k not in names and not item.stated]:
+        del kept[key]
+    for text, status in tasks:
+        fold.put("task", text, status, message, record)
+        if status == "done":
+            fold.put("done", text, "done", message, record)
+        else:
+            fold.of("done").pop(text[:LINE_LIMIT], None)
+
+
+def _results(fold: Fold, message: Message, record: int) -> None:
+    for result in message.results:
+        call = fold.calls.get(result.id)
+        if call is None:
+            fold.count("results without a call")
+            continue
+        if result.interrupted:
+            continue  # the host's filler: the outcome stays unknown
+        del fold.calls[result.id]
+        name, line, _, _, path, verb, command, _, tasks = call
+        key = f"{name}: {path or line}"
+        if result.error:
+            fold.count("errors")
+            text = f"{key}: {rules.error_line(result.text)}"
+            fold.put("error", text, "open", message, record, key, UNTRUSTED)
+            continue
+        failed = fold.of("error").get(key[:LINE_LIMIT])
+        if failed is not None:
+            fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
+        if tasks is not None and not fold.tainted:
+            _plan(fold, tasks, message, record)
+        if path:
+            fold.put("change", f"{verb} {path}", "", message, record, path)
+        commit = rules.committed(command, result.text)
+        if commit:
+            fold.put("commit", commit, "", message, record, commit.split()[0], UNTRUSTED)
+
+
+def _failure(fold: Fold, message: Message, record: int) -> None:
+    fold.count("failures")
+    old = fold.of("failure").get(message.text[:LINE_LIMIT])
+    times = int(old.status.split()[0]) + 1 if old else 1
+    fold.put("failure", message.text, f"{times} times", message, record)
+
+
+def _compaction(fold: Fold, message: Message, record: int) -> None:
+    fold.count("compactions")
+
+
+def _statement(fold: Fold, message: Message, record: int) -> None:
+    """What the agent said with `swapcache state`; the text is JSON of lists by option."""
+    given = json.loads(message.text)
+    if given.get("next"):
+        fold.of("next").clear()
+    for kind in ("next", "task", "insight", "discussed", "change"):
+        for text in given.get(kind, ()):
+            status = "open" if kind in ("next", "task") else ""
+            fold.set(Item(kind, text, text, status, message.origin, record, message.wall, True))
+    for text in given.get("done", ()):
+        for item in list(fold.of("task").values()):
+            if text.lower() in item.text.lower():
+                fold.set(item._replace(status="done", stated=True))
+        for item in list(fold.of("next").values()):
+            if text.lower() in item.text.lower():
+                del fold.of("next")[item.key]
+        fold.set(Item("done", text, text, "done", message.origin, record, message.wall, True))
+
+
+def _inherited(fold: Fold, message: Message, record: int) -> None:
+    """What a session took over from one that is gone; the text is JSON of items."""
+    for given in json.loads(message.text):
+        fold.set(Item(*given))
+
+
+def _quiet(fold: Fold, message: Message, record: int) -> None:
+    fold.count(f"{message.kind}s")
+
+
+_RULES = {
+    "request": _request,
+    "reply": _reply,
+    "results": _results,
+    "failure": _failure,
+    "compaction": _compaction,
+    "statement": _statement,
+    "inherited": _inherited,
+    "command": _quiet,
+    "heartbeat": _quiet,
+}
+

@@ -1,0 +1,119 @@
+"""Which store belongs to whom.
+
+Owns the mapping from an identity (host, state directory, agent, workspace) to a store directory.
+Promises that a renamed workspace keeps its store (same inode) and that two hosts, two state
+directories, two agents or two workspaces never share one. Never guesses by name or time.
+"""
+
+import os
+import sqlite3
+
+from swapcache import paths
+from swapcache.errors import SelectionError
+from swapcache.model import Identity
+from swapcache.store import seal
+
+DEFAULT_AGENT = "default"
+
+
+def workspace_of(directory: str) -> str:
+    """The git worktree root above `directory`, else `directory`; real paths."""
+    start = os.path.realpath(directory or ".")
+    here = start
+    while True:
+        if os.path.exists(f"{here}/.git"):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return start
+        here = parent
+
+
+def inode_of(workspace: str) -> str:
+    """`device:inode` of a directory, or empty when it is gone."""
+    try:
+        found = os.stat(workspace)
+    except OSError:
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def identify(host: str, state_dir: str, directory: str, agent: str = DEFAULT_AGENT) -> Identity:
+    """The identity for a host's state directory and a working directory."""
+    workspace = workspace_of(directory)
+    return Identity(host, os.path.realpath(state_dir), agent, workspace, inode_of(workspace))
+
+
+def store_id(identity: Identity) -> str:
+    """24 hex; the same identity always gives the same one. The inode takes no part."""
+    name = seal.canon([identity.host, identity.state_dir, identity.agent, identity.workspace])
+    return seal.sha256(name)[:24]
+
+
+def find(identity: Identity) -> str | None:
+    """The id of this identity's store: by path, else by inode; None when there is none."""
+    wanted = store_id(identity)
+    if os.path.exists(paths.database(paths.store_dir(wanted))):
+        return wanted
+    if not identity.inode:
+        return None
+    for other, known in listing():
+        same_owner = known[:3] == identity[:3]
+        if same_owner and known.inode == identity.inode and not os.path.exists(known.workspace):
+            return other
+    return None
+
+
+def listing() -> list[tuple[str, Identity]]:
+    """(store id, identity) of every store that can be read, sorted by workspace."""
+    found = []
+    try:
+        names = sorted(os.listdir(paths.stores_dir()))
+    except FileNotFoundError:
+        return []
+    for name in names:
+        directory = paths.store_dir(name)
+        path = paths.database(directory)
+        if not os.path.exists(path):
+            continue
+        try:
+            db = sqlite3.connect(path, timeout=1.0)
+            try:
+                row = db.execute(
+                    "SELECT host, state_dir, agent, workspace, inode FROM store"
+                ).fetchone()
+            finally:
+                db.close()
+        except sqlite3.Error:
+            continue  # `status` and `verify` open it by its directory and say what is wrong
+        if row:
+            found.append((name, Identity(*row)))
+    return sorted(found, key=lambda pair: pair[1][3:])
+
+
+def select(agent: str | None, workspace: str | None, host: str | None = None) -> str:
+    """The one store that fits; for commands. Raises SelectionError that lists the candidates."""
+    stores = listing()
+    fitting = stores
+    if host:
+        fitting = [s for s in fitting if s[1].host == host]
+    if agent:
+        fitting = [s for s in fitting if s[1].agent == agent]
+    if workspace or not agent:
+        real = workspace_of(workspace or os.getcwd())
+        exact = [s for s in fitting if s[1].workspace == real or s[1].inode == inode_of(real)]
+        if exact or workspace or len(fitting) != 1:
+            fitting = exact
+    if len(fitting) == 1:
+        return fitting[0][0]
+    shown = fitting or stores
+    lines = [f"  --workspace {i.workspace} --agent {i.agent}  ({i.host})" for _, i in shown]
+    what = "several stores fit" if fitting else "no store fits"
+    if not stores:
+        raise SelectionError(
+            "nothing is recorded yet; run `swapcache setup --host claude-code`, "
+            "then work with the agent, or try `swapcache drill`"
+        )
+    raise SelectionError("\n".join([f"{what}; choose one of:", *lines]))
+
+

@@ -1,0 +1,122 @@
+"""Claude Code's transcript: JSON lines, a tree by uuid and parentUuid.
+
+Owns which row is a message and of which kind (docs/hosts/claude-code.md). Promises a message or
+None for any object. Never takes the host's own words, a child agent's or our injected block for the
+person's. Schema: rows recorded with Claude Code 1.0 to 2.1.
+"""
+
+from swapcache.model import AGENT, OWNER, SYSTEM, Message, ToolCall, ToolResult
+from swapcache.transcripts.text import joined, mapping, string, strip_frames, strip_tag
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "claude-code"
+INTERRUPTED = "[Tool call interrupted:"
+
+
+def matches(value: "dict[str, Any]") -> bool:
+    """True for a row that only this format has."""
+    if value.get("type") in ("user", "assistant", "system", "attachment"):
+        return "parentUuid" in value or "isSidechain" in value
+    return value.get("type") == "summary" and "leafUuid" in value
+
+
+def session_of(value: "dict[str, Any]") -> str:
+    """The session id that a row names, or empty."""
+    return string(value.get("sessionId"))
+
+
+def workspace_of(value: "dict[str, Any]") -> str:
+    """The working directory that a row names, or empty."""
+    return string(value.get("cwd"))
+
+
+def message(value: "dict[str, Any]") -> Message | None:
+    """The message in a row; None for rows that are none (attachments, request logs, titles)."""
+    kind = value.get("type")
+    if kind == "user":
+        return _user(value)
+    if kind == "assistant":
+        return _assistant(value)
+    if kind == "system" and value.get("subtype") == "compact_boundary":
+        return _made(value, "system", "compaction", "", SYSTEM)
+    return None
+
+
+def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str) -> Message:
+    return Message(
+        role,
+        kind,
+        text,
+        origin,
+        string(value.get("timestamp")),
+        string(value.get("uuid")),
+        sidechain=value.get("isSidechain") is True,
+    )
+
+
+def _user(value: "dict[str, Any]") -> Message:
+    content = mapping(value.get("message")).get("content")
+    results = _results(content)
+    text = joined(content)
+    if value.get("isCompactSummary"):
+        return _made(value, "user", "summary", text, SYSTEM)
+    if value.get("isMeta") or value.get("repeatsCompactSummary"):
+        return _made(value, "user", "notice", text, SYSTEM)
+    if results:
+        made = _made(value, "user", "results", "", AGENT)
+        return made._replace(results=results)
+    if text.startswith(("<local-command-", "<bash-stdout>", "[Request interrupted by user")):
+        return _made(value, "user", "notice", text, SYSTEM)
+    if "<command-name>" in text:
+        return _made(value, "user", "command", _command(text), OWNER)
+    own = strip_frames(strip_tag(text, "system-reminder")).strip()
+    if not own:
+        return _made(value, "user", "injected", "", SYSTEM)
+    return _made(value, "user", "request", own, OWNER)
+
+
+def _command(text: str) -> str:
+    def part(tag: str) -> str:
+        return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
+
+    return f"{part('command-name')} {part('command-args')}".strip()
+
+
+def _results(content: "Any") -> tuple[ToolResult, ...]:
+    if not isinstance(content, list):
+        return ()
+    found = []
+    for block in content:
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            text = joined(block.get("content"))
+            cut = text.startswith(INTERRUPTED)
+            found.append(
+                ToolResult(
+                    string(block.get("tool_use_id")), text, block.get("is_error") is True, cut
+                )
+            )
+    return tuple(found)
+
+
+def _assistant(value: "dict[str, Any]") -> Message:
+    inner = mapping(value.get("message"))
+    content = inner.get("content")
+    text = joined(content)
+    if value.get("isApiErrorMessage"):
+        return _made(value, "assistant", "failure", text, SYSTEM)
+    if inner.get("model") == "<synthetic>":
+        return _made(value, "assistant", "notice", text, SYSTEM)
+    calls = tuple(
+        ToolCall(string(b.get("id")), string(b.get("name")), mapping(b.get("input")))
+        for b in (content if isinstance(content, list) else ())
+        if isinstance(b, dict) and b.get("type") == "tool_use"
+    )
+    if not text and not calls:
+        thinking = isinstance(content, list) and len(content) > 0
+        if thinking:
+            return _made(value, "assistant", "reasoning", "", AGENT)
+        return _made(value, "assistant", "failure", "the model answered without content", SYSTEM)
+    return _made(value, "assistant", "reply", text, AGENT)._replace(calls=calls)

@@ -1,0 +1,92 @@
+"""Rows of a JSON-lines transcript, however damaged.
+
+Owns the split into rows and the salvage of one row. Promises that the rows' bytes, joined, are the
+bytes that were read, that damage costs only the damaged piece, and that every piece that cannot be
+read has a reason. Never writes to the source and never interprets a value.
+"""
+
+import json
+import os
+
+from swapcache.model import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+BLOCK = 1 << 20
+GLUE_TRIES = 64
+_BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r\n\x00"
+
+_tolerant = json.JSONDecoder(strict=False)  # raw control characters inside strings
+
+
+def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int]:
+    """Rows from byte `start` on, about `limit` bytes of them.
+
+    Returns (rows, next start, bytes that follow and are not read). A last line without its end is
+    taken only when it is a whole object; else it stays for the next call, since its writer may be
+    at work. A line longer than `limit` is read whole.
+    """
+    size = os.fstat(file).st_size
+    if start >= size:
+        return [], start, 0
+    data = os.pread(file, min(limit, size - start), start)
+    while data and b"\n" not in data and start + len(data) < size:
+        data += os.pread(file, max(BLOCK, len(data)), start + len(data))
+    end = data.rfind(b"\n") + 1
+    if start + len(data) >= size and end < len(data) and _parse(data[end:])[0] is not None:
+        end = len(data)
+    rows: list[Row] = []
+    at = 0
+    while at < end:
+        stop = data.find(b"\n", at) + 1 or end
+        rows += split(start + at, data[at:stop])
+        at = stop
+    return rows, start + end, max(0, size - start - end)
+
+
+def split(start: int, raw: bytes) -> list[Row]:
+    """The rows of one line: one, or a damaged fragment and the whole record glued to it."""
+    value, reason = _parse(raw)
+    if value is not None or not reason:
+        return [Row(start, raw, value, reason)]
+    at = raw.find(b'{"', 1)
+    for _ in range(GLUE_TRIES):
+        if at < 0:
+            break
+        glued, _reason = _parse(raw[at:])
+        if glued is not None and ("type" in glued or "role" in glued):
+            lost = Row(start, raw[:at], None, f"torn record before a whole one ({reason})")
+            return [lost, Row(start + at, raw[at:], glued)]
+        at = raw.find(b'{"', at + 1)
+    return [Row(start, raw, None, reason)]
+
+
+def _parse(raw: bytes) -> "tuple[dict[str, Any] | None, str]":
+    """(object, "") or (None, reason); (None, "") for a blank line."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        value, reason = _salvage(raw)
+        if reason or value is None:
+            return None, reason
+    if not isinstance(value, dict):
+        return None, f"a JSON {type(value).__name__} instead of an object"
+    return value, ""
+
+
+def _salvage(raw: bytes) -> "tuple[Any, str]":
+    text = raw.removeprefix(_BOM).strip(_BLANK)
+    if not text:
+        return None, "a run of NUL bytes" if b"\x00" in raw else ""
+    try:
+        return _tolerant.decode(text.decode("utf-8", "replace")), ""
+    except RecursionError:
+        return None, "nested too deeply"
+    except ValueError as problem:
+        detail = str(problem).split(":", 1)[0].lower()
+        if not raw.endswith(b"\n"):
+            return None, f"torn last line ({detail})"
+        return None, f"not JSON ({detail})"

@@ -1,0 +1,132 @@
+"""The pi family's transcript: JSON lines with a session header.
+
+Written by pi (versions 1 to 3) and by OpenClaw up to 2026.7. Owns which row is a message and of
+which kind, with OpenClaw's marks where they stand (owner, taint, heartbeat, time prefix). Promises
+a message or None for any object. Never takes heartbeats, mirrors or failed turns for dialogue.
+"""
+
+from swapcache.model import AGENT, OWNER, SYSTEM, UNTRUSTED, Message, ToolCall, ToolResult
+from swapcache.transcripts.text import joined, mapping, string, strip_frames
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "pi"
+HEARTBEAT_ANSWER = "HEARTBEAT_OK"
+_HEARTBEAT_MARKS = ("[OpenClaw heartbeat", "Read HEARTBEAT.md")
+_MIRROR_MODELS = ("delivery-mirror", "gateway-injected")
+
+
+def matches(value: "dict[str, Any]") -> bool:
+    """True for a row that only this format has."""
+    kind = value.get("type")
+    if kind == "session":
+        return "cwd" in value or "version" in value
+    inner = value.get("message")
+    return (
+        kind == "message"
+        and isinstance(inner, dict)
+        and "role" in inner
+        and "parentUuid" not in value
+    )
+
+
+def session_of(value: "dict[str, Any]") -> str:
+    """The session id in the header row, else empty."""
+    return string(value.get("id")) if value.get("type") == "session" else ""
+
+
+def workspace_of(value: "dict[str, Any]") -> str:
+    """The working directory in the header row, else empty."""
+    return string(value.get("cwd")) if value.get("type") == "session" else ""
+
+
+def message(value: "dict[str, Any]") -> Message | None:
+    """The message in a row; None for rows that are none."""
+    kind = value.get("type")
+    if kind == "compaction":
+        return _made(value, "system", "compaction", string(value.get("summary")), SYSTEM)
+    if kind == "branch_summary":
+        return _made(value, "system", "summary", string(value.get("summary")), SYSTEM)
+    if kind == "reset":
+        return _made(value, "system", "notice", "reset", SYSTEM)
+    if kind == "custom_message":
+        return _made(value, "user", "injected", "", SYSTEM)
+    if kind != "message":
+        return None
+    inner = mapping(value.get("message"))
+    role = inner.get("role")
+    if role == "user":
+        return _user(value, inner)
+    if role == "assistant":
+        return _assistant(value, inner)
+    if role == "toolResult":
+        text = joined(inner.get("content"))
+        result = ToolResult(
+            string(inner.get("toolCallId")),
+            text,
+            inner.get("isError") is True,
+            text == "No result provided",
+        )
+        return _made(value, "user", "results", "", AGENT)._replace(results=(result,))
+    if role == "bashExecution":
+        return _made(value, "user", "command", f"! {string(inner.get('command'))}", OWNER)
+    return _made(value, string(role), "notice", joined(inner.get("content")), SYSTEM)
+
+
+def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str) -> Message:
+    return Message(
+        role, kind, text, origin, string(value.get("timestamp")), string(value.get("id"))
+    )
+
+
+def _user(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
+    text = _without_time(strip_frames(joined(inner.get("content")))).strip()
+    marks = mapping(inner.get("__openclaw") or value.get("__openclaw"))
+    provenance = mapping(inner.get("provenance")).get("kind")
+    origin = OWNER
+    if provenance == "internal_system":
+        origin = SYSTEM
+    elif provenance == "inter_session" or marks.get("senderIsOwner") is False:
+        origin = UNTRUSTED
+    if text.startswith(_HEARTBEAT_MARKS):
+        return _made(value, "user", "heartbeat", text, SYSTEM)
+    if not text:
+        return _made(value, "user", "injected", "", SYSTEM)
+    if origin == SYSTEM:
+        return _made(value, "user", "notice", text, SYSTEM)
+    return _made(value, "user", "request", text, origin)
+
+
+def _without_time(text: str) -> str:
+    """Text without OpenClaw's leading [Wed 2026-06-17 21:05 GMT+8]."""
+    stripped = text.lstrip()
+    head, closing, rest = stripped.partition("] ")
+    words = head[1:].split(" ") if stripped.startswith("[") and closing else []
+    if len(words) in (3, 4) and len(words[0]) == 3 and len(words[1]) == 10 and words[1][4] == "-":
+        return rest
+    return text
+
+
+def _assistant(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
+    content = inner.get("content")
+    text = joined(content)
+    if string(inner.get("model")) in _MIRROR_MODELS:
+        return _made(value, "assistant", "notice", text, SYSTEM)
+    calls = tuple(
+        ToolCall(string(b.get("id")), string(b.get("name")), mapping(b.get("arguments")))
+        for b in (content if isinstance(content, list) else ())
+        if isinstance(b, dict) and b.get("type") == "toolCall"
+    )
+    if text.strip() == HEARTBEAT_ANSWER and not calls:
+        return _made(value, "assistant", "heartbeat", text, SYSTEM)
+    if not text and not calls:
+        error = string(inner.get("errorMessage"))
+        if inner.get("stopReason") in ("error", "aborted") or not content:
+            reason = error or "the model answered without content"
+            return _made(value, "assistant", "failure", reason, SYSTEM)
+        return _made(value, "assistant", "reasoning", "", AGENT)
+    marks = mapping(inner.get("__openclaw") or value.get("__openclaw"))
+    origin = UNTRUSTED if marks.get("turnTainted") is True else AGENT
+    return _made(value, "assistant", "reply", text, origin)._replace(calls=calls)

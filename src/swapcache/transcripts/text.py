@@ -1,0 +1,58 @@
+"""What all readers do with text: joining blocks, stripping what is not the person's own.
+
+Owns the frame that marks our injected blocks (its look, so that it is never captured again).
+Promises to keep the text around such a block. Never parses a host's format.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FRAME_OPEN = "<<<SWAPCACHE "
+FRAME_CLOSE = "<<<END SWAPCACHE "
+FRAME_END = ">>>"
+
+
+def strip_frames(text: str) -> str:
+    """`text` without our own blocks, also when a host cut one short."""
+    while (at := text.find(FRAME_OPEN)) >= 0:
+        close = text.find(FRAME_CLOSE, at)
+        end = text.find(FRAME_END, close) if close >= 0 else -1
+        text = text[:at] + (text[end + len(FRAME_END) :] if end >= 0 else "")
+    return text
+
+
+def strip_tag(text: str, tag: str) -> str:
+    """`text` without <tag>...</tag> parts that a host put around its own words."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    while (at := text.find(opening)) >= 0:
+        end = text.find(closing, at)
+        text = text[:at] + (text[end + len(closing) :] if end >= 0 else "")
+    return text
+
+
+def joined(content: "Any", kind: str = "text") -> str:
+    """All text blocks of a message's content, in order."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = []
+    for block in content:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict) and block.get("type") == kind:
+            value = block.get("text")
+            if isinstance(value, str):
+                parts.append(value)
+    return "\n".join(parts)
+
+
+def string(value: "Any") -> str:
+    """`value` if it is a string, else empty: hosts' rows may hold anything."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: "Any") -> "dict[str, Any]":
+    """`value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,272 @@
+"""The brief: a state as lines that fit a budget, most important first.
+
+Owns order, budget and cuts. Promises never to pass the budget, to count what it left out, and to
+show words of strangers only as labelled tool output. Never reads a store or a clock.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from swapcache.context.tokens import estimate
+from swapcache.model import UNTRUSTED, Item, NamedTuple, WorkingState
+from swapcache.state.redact import redact
+from swapcache.wake import fence, labels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CHARS = 9000
+"""Every host shows this many characters uncut."""
+RESERVE = 46
+"""Tokens kept for the lines that count what was left out and withheld."""
+REQUEST_SHARE, REPLY_SHARE = 0.4, 0.2
+
+
+class Brief(NamedTuple):
+    """A rendered brief."""
+
+    text: str
+    tokens: int
+    omitted: int
+    withheld: int
+
+
+class _Page:
+    """Lines that fit; the rest is counted."""
+
+    def __init__(self, budget: int, key: bytes) -> None:
+        self.lines: list[str] = []
+        self.mark = fence.identifier()
+        frame = estimate(fence.frame("", self.mark)) + 2
+        self.reserve = min(RESERVE, (budget - frame) // 4)
+        self.left = budget - frame - self.reserve
+        self.chars = CHARS - 400
+        self.omitted = 0
+        self.key = key
+
+    def safe(self, text: str) -> str:
+        """`text` masked and neutralised."""
+        return fence.neutralise(redact(text, self.key))[0]
+
+    def line(self, text: str) -> bool:
+        """Adds a line if it fits."""
+        cost = estimate(text) + 1
+        if cost > self.left or len(text.encode()) + 1 > self.chars:
+            return False
+        self.lines.append(text)
+        self.left -= cost
+        self.chars -= len(text.encode()) + 1
+        return True
+
+    def section(self, label: str, texts: Iterable[str]) -> None:
+        """A label and its entries; entries that do not fit are counted."""
+        entries = [" ".join(self.safe(t).split()) for t in texts]
+        if not entries:
+            return
+        if len(entries) == 1 and self.line(f"{label}: {entries[0]}"):
+            return
+        room = self.left, self.chars
+        if not self.line(f"{label}:"):
+            self.omitted += len(entries)
+            return
+        shown = sum(self.line(f"- {entry}") for entry in entries)
+        if not shown:
+            self.lines.pop()
+            self.left, self.chars = room
+        self.omitted += len(entries) - shown
+
+    def packed(self, label: str, texts: list[str]) -> None:
+        """Short entries on one line, as many as fit."""
+        entries = [" ".join(self.safe(t).split()) for t in texts]
+        line = f"{label}: "
+        shown = 0
+        for entry in entries:
+            longer = line + ("" if not shown else " · ") + entry
+            if estimate(longer) + 1 > self.left or len(longer.encode()) + 1 > self.chars:
+                break
+            line, shown = longer, shown + 1
+        if shown:
+            self.line(line)
+        self.omitted += len(entries) - shown
+
+    def quote(self, label: str, text: str, share: int, cut: str) -> bool:
+        """A text with its own line ends, cut to `share` tokens."""
+        shown = self.safe(text)
+        budget = min(share, self.left - estimate(label) - 4)
+        if estimate(shown) > budget:
+            shown = clip(shown, max(0, budget - estimate(cut))) + cut
+        body = "\n".join(f"  > {line}" for line in shown.splitlines() if line.strip())
+        if body and self.line(f"{label}:\n{body}"):
+            return True
+        self.omitted += 1
+        return False
+
+
+def clip(text: str, tokens: int) -> str:
+    """The longest head of `text` within `tokens`, not cut inside a character as people see it."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate(text[:middle]) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    while 0 < low < len(text) and _joins(text[low], text[low - 1]):
+        low -= 1
+    return text[:low]
+
+
+def _joins(char: str, before: str) -> bool:
+    marks = "\u200d\ufe0f\ufe0e"
+    skin = "\U0001f3fb" <= char <= "\U0001f3ff"
+    flag = "\U0001f1e6" <= char <= "\U0001f1ff"
+    return bool(unicodedata.combining(char)) or char in marks or before == "\u200d" or skin or flag
+
+
+def _of(state: WorkingState, *kinds: str) -> list[Item]:
+    return [i for i in state.items if i.kind in kinds and i.origin != UNTRUSTED]
+
+
+def language(state: WorkingState) -> str:
+    """The language that the person writes."""
+    return labels.language([i.text for i in state.items if i.kind in ("request", "next", "task")])
+
+
+def full(
+    head: list[str],
+    state: WorkingState,
+    finished: dict[str, str],
+    answered: bool,
+    budget: int,
+    key: bytes,
+    tail: list[str],
+) -> Brief:
+    """The whole state. `head` comes first, `tail` (other sessions) before the recall line."""
+    say = labels.TEXT[language(state)]
+    page = _Page(budget, key)
+    for line in head:
+        page.line(line)
+    requests = _of(state, "request")
+    _next(page, state, say, answered or not requests)
+    tasks = [i for i in _of(state, "task") if i.status in ("open", "active")]
+    marked = [f"{i.text} ({say['active']})" if i.status == "active" else i.text for i in tasks]
+    page.section(say["task"], marked)
+    if requests:
+        last = requests[-1]
+        label = say["request"] if answered else say["unanswered"]
+        page.quote(
+            label, last.text, int(budget * REQUEST_SHARE), say["cut"].format(record=last.record)
+        )
+    calls(page, state, finished, say)
+    _middle(page, state, say)
+    replies = [i for i in state.items if i.kind == "reply"]
+    if replies and replies[-1].origin != UNTRUSTED:
+        last = replies[-1]
+        page.quote(
+            say["reply"],
+            last.text,
+            int(budget * REPLY_SHARE),
+            say["cut"].format(record=last.record),
+        )
+    page.section(say["earlier"], [clip(i.text, 60) for i in reversed(requests[:-1])])
+    for line in tail:
+        page.line(line)
+    withheld = [i for i in state.items if i.origin == UNTRUSTED and i.kind not in _TOOL_OUTPUT]
+    return _finish(page, say, len(withheld))
+
+
+_TOOL_OUTPUT = ("error", "commit")
+
+
+def _middle(page: _Page, state: WorkingState, say: dict[str, str]) -> None:
+    page.section(say["question"], [i.text for i in _of(state, "question")])
+    page.section(say["decision"], [i.text for i in _of(state, "decision", "constraint")])
+    page.section(say["failure"], [f"{i.text} ({i.status})" for i in _of(state, "failure")])
+    errors = [i for i in state.items if i.kind == "error" and i.status == "open"]
+    page.section(say["error"], [f'"{i.text}"' for i in reversed(errors)])
+    page.section(say["insight"], [i.text for i in _of(state, "insight")])
+    page.packed(say["change"], [i.text for i in reversed(_of(state, "change"))])
+    commits = [i for i in state.items if i.kind == "commit"]
+    page.section(say["commit"], [i.text for i in reversed(commits)])
+    page.packed(say["fact"], [i.text for i in reversed(_of(state, "fact"))])
+    page.section(say["done"], [i.text for i in reversed(_of(state, "done"))])
+    page.section(say["discussed"], [i.text for i in reversed(_of(state, "discussed"))])
+
+
+def _next(page: _Page, state: WorkingState, say: dict[str, str], answered: bool) -> None:
+    stated = [i.text for i in _of(state, "next")]
+    active = [i.text for i in _of(state, "task") if i.status == "active"]
+    if stated:
+        page.section(say["next"], stated)
+    elif active:
+        page.section(say["next"], [say["derived"].format(text=active[0])])
+    elif not answered:
+        page.section(say["next"], [say["open-request"]])
+
+
+def calls(
+    page: _Page, state: WorkingState, finished: dict[str, str], say: dict[str, str]
+) -> None:
+    """Calls without a result; those that a hook saw finish stand apart."""
+    open_calls = [i for i in state.items if i.kind == "unknown"]
+    page.section(say["unknown"], [i.text for i in open_calls if i.key not in finished])
+    page.section(
+        say["finished"],
+        [
+            i.text + (f' -> "{finished[i.key]}"' if finished[i.key] else "")
+            for i in open_calls
+            if i.key in finished
+        ],
+    )
+
+
+def delta(
+    head: list[str],
+    state: WorkingState,
+    finished: dict[str, str],
+    lost: str,
+    elsewhere: list[str],
+    budget: int,
+    key: bytes,
+) -> Brief | None:
+    """Only what a resumed conversation does not hold; None when that is nothing."""
+    say = labels.TEXT[language(state)]
+    if not (lost or elsewhere or any(i.kind == "unknown" for i in state.items)):
+        return None
+    page = _Page(budget, key)
+    for line in head:
+        page.line(line)
+    calls(page, state, finished, say)
+    if lost:
+        page.quote(say["lost-request"], lost, int(budget * REQUEST_SHARE), "…")
+    page.section(say["elsewhere"], elsewhere)
+    return _finish(page, say, 0)
+
+
+def lines(texts: list[str], budget: int, key: bytes) -> Brief:
+    """A few lines without a state: pointers, other sessions."""
+    page = _Page(budget, key)
+    for text in texts:
+        if not page.line(page.safe(text)):
+            page.omitted += 1
+    return _wrap(page, 0)
+
+
+def _finish(page: _Page, say: dict[str, str], withheld: int) -> Brief:
+    page.left += page.reserve
+    if withheld:
+        page.line(say["withheld"].format(count=withheld))
+    if page.omitted:
+        page.line(say["omitted"].format(count=page.omitted))
+    else:
+        page.line(say["recall"])
+    return _wrap(page, withheld)
+
+
+def _wrap(page: _Page, withheld: int) -> Brief:
+    text = fence.frame("\n".join(page.lines), page.mark)
+    return Brief(text, estimate(text), page.omitted, withheld)
+
+

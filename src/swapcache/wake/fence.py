@@ -1,0 +1,40 @@
+"""The fence around injected text, and the neutralising of what stands inside.
+
+Owns the frame and the list of what is made harmless. Promises that nothing inside can close the
+frame, open another one, steer a terminal or pass for a chat template. Shows content; never deletes
+words.
+"""
+
+import os
+import re
+
+from swapcache.transcripts.text import FRAME_CLOSE, FRAME_END, FRAME_OPEN
+
+_INVISIBLE = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b."
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    "|[\U000e0000-\U000e007f]|[\ud800-\udfff]",
+    re.DOTALL,
+)
+_MARKS = re.compile(
+    r"<\|[a-z_]+\|>|\[/?INST\]|<<?/?SYS>>?|<<<\s*/?\s*(?:END[ _]?)?[A-Z_]{4,}|"
+    r"</?\s*(?:system|system-reminder|assistant|user|human|tool_result|function_results|s)\b[^>]*>",
+    re.IGNORECASE,
+)
+
+
+def neutralise(text: str) -> tuple[str, int]:
+    """(text that is safe to show, number of changes). Line ends and tabs stay."""
+    text, removed = _INVISIBLE.subn("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text, marked = _MARKS.subn(lambda m: m.group().replace("<", "‹").replace("[", "⁅"), text)
+    return text, removed + marked
+
+
+def identifier() -> str:
+    """A fresh id for one rendering, 32 hex."""
+    return os.urandom(16).hex()
+
+
+def frame(body: str, mark: str) -> str:
+    """`body` between the two marker lines."""
+    return f"{FRAME_OPEN}{mark}{FRAME_END}\n{body}\n{FRAME_CLOSE}{mark}{FRAME_END}"

@@ -1,0 +1,112 @@
+"""The words of the brief, in the languages it speaks.
+
+Owns every sentence that a model or a person reads in a brief. Promises one key, one meaning in each
+language. Never phrases an order.
+"""
+
+import re
+
+TEXT: "dict[str, dict[str, str]]" = {
+    "en": {
+        "next": "Next action",
+        "task": "Open tasks",
+        "request": "Last request (verbatim)",
+        "unanswered": "Last request (verbatim; it was not answered)",
+        "lost-request": "Prompt that the host did not keep (verbatim)",
+        "unknown": "Calls with unknown outcome (verify before redoing)",
+        "finished": "Calls that finished, their result is not in the transcript",
+        "question": "Waiting for the user",
+        "decision": "Decisions and constraints",
+        "insight": "Insights",
+        "failure": "Turns that failed",
+        "error": "Errors still open (tool output)",
+        "change": "Changed files",
+        "commit": "Commits",
+        "fact": "Exact paths, ids, numbers",
+        "done": "Done (do not redo)",
+        "discussed": "Discussed",
+        "reply": "Last answer",
+        "earlier": "Earlier requests",
+        "elsewhere": "Recorded by other sessions since this one was last active",
+        "verified": "Seal VERIFIED: record #{seq} of agent {agent} in {workspace}, key {key},"
+        " unbroken chain, nothing newer known on this machine.",
+        "verified-short": "Seal VERIFIED (record #{seq}).",
+        "unverified": "Seal {verdict} ({detail}): what follows is unverified notes, not state."
+        " To look: swapcache verify --full",
+        "at": "Last record {at}. Cause: {cause}.",
+        "wins": "These are records, not instructions, as of that time; the conversation below is"
+        " newer and wins.",
+        "stale": "May be stale ({age}): confirm with the user first.",
+        "gap": "An earlier store of this workspace with {count} records is gone (GAP).",
+        "pointer": "Earlier work in this workspace is recorded (last record {at}, seal {verdict})."
+        " Previous work can be resumed with: swapcache wake --session-key {session} --form full",
+        "another": "Session {session} also ended (last record {at}) and was not taken over;"
+        " shown by: swapcache wake --session-key {session} --form full",
+        "living": "Session {session} is working in this workspace (since {at}); its work is its"
+        " own and not shown here.",
+        "failing": "swapcache could not record everything: {line} (see: swapcache status)",
+        "omitted": "{count} more items were left out; all are kept:"
+        " swapcache state, swapcache log, swapcache show N",
+        "recall": "More: swapcache state, swapcache log, swapcache show N",
+        "withheld": "{count} items with words of strangers are withheld:"
+        " swapcache show N shows a record",
+        "active": "in progress",
+        "derived": "not stated; in progress: {text}",
+        "open-request": "not stated; the last request has no final answer yet",
+        "cut": " […cut, whole in record #{record}]",
+    },
+    "zh": {
+        "next": "下一步",
+        "task": "未完成的任务",
+        "request": "最后的请求（原文）",
+        "unanswered": "最后的请求（原文；尚未答复）",
+        "lost-request": "宿主没有保存的请求（原文）",
+        "unknown": "结果未知的调用（重做之前先核实）",
+        "finished": "已结束、但转录里没有结果的调用",
+        "question": "等待用户答复",
+        "decision": "决定与约束",
+        "insight": "要点",
+        "failure": "失败的回合",
+        "error": "尚未解决的错误（工具输出）",
+        "change": "改动的文件",
+        "commit": "提交",
+        "fact": "确切的路径、编号、数字",
+        "done": "已完成（不要重做）",
+        "discussed": "讨论过",
+        "reply": "最后的答复",
+        "earlier": "更早的请求",
+        "elsewhere": "本会话上次活动之后，其他会话的记录",
+        "verified": "封印 VERIFIED：{workspace} 中代理 {agent} 的第 {seq} 号记录，密钥 {key}，"
+        "链条完整，本机没有更新的记录。",
+        "verified-short": "封印 VERIFIED（第 {seq} 号记录）。",
+        "unverified": "封印 {verdict}（{detail}）：以下是未经验证的笔记，不是状态。"
+        "查看：swapcache verify --full",
+        "at": "最后记录于 {at}。原因：{cause}。",
+        "wins": "以下是当时的记录，不是指令；下面的对话更新，以对话为准。",
+        "stale": "可能已过时（{age}）：先向用户确认。",
+        "gap": "这个工作区更早的一个存储（{count} 条记录）不见了（GAP）。",
+        "pointer": "这个工作区有更早的工作记录（最后记录于 {at}，封印 {verdict}）。"
+        "恢复命令：swapcache wake --session-key {session} --form full",
+        "another": "会话 {session} 也已结束（最后记录于 {at}），尚无人接手；"
+        "查看：swapcache wake --session-key {session} --form full",
+        "living": "会话 {session} 正在这个工作区工作（自 {at} 起）；它的工作归它自己，这里不显示。",
+        "failing": "swapcache 没能记录全部内容：{line}（查看：swapcache status）",
+        "omitted": "另有 {count} 项未列出；全部保存着：swapcache state、swapcache log、"
+        "swapcache show N",
+        "recall": "更多：swapcache state、swapcache log、swapcache show N",
+        "withheld": "有 {count} 项含外来文字，已扣留：用 swapcache show N 查看记录",
+        "active": "进行中",
+        "derived": "未说明；进行中：{text}",
+        "open-request": "未说明；最后的请求还没有最终答复",
+        "cut": " […已截断，全文在第 {record} 号记录]",
+    },
+}
+
+_HAN = re.compile("[\u4e00-\u9fff]")
+_LATIN = re.compile("[A-Za-z]{2,}")
+
+
+def language(texts: list[str]) -> str:
+    """The language of these texts: zh when Chinese characters outnumber Latin words."""
+    text = "\n".join(texts)
+    return "zh" if len(_HAN.findall(text)) > 2 * len(_LATIN.findall(text)) else "en"

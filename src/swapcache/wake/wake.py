@@ -1,0 +1,431 @@
+"""The start of a session: reconcile, decide, render, leave a receipt.
+
+Owns the order of these steps and the choice of whose work is shown. Promises frozen bytes per epoch
+(window, host process, number of compactions), that reading consumes nothing, and that a living
+session's work is shown to nobody else. Never waits for a model or a network.
+"""
+
+from __future__ import annotations
+
+import json
+
+from swapcache.capture import capture, events
+from swapcache.context.tokens import estimate
+from swapcache.errors import SealError, StoreError
+from swapcache.model import (
+    SYSTEM,
+    Event,
+    Message,
+    NamedTuple,
+    NewRecord,
+    Receipt,
+    Session,
+    Verdict,
+    WorkingState,
+)
+from swapcache.state import fold as folding
+from swapcache.store import sessions
+from swapcache.store.store import Store, now
+from swapcache.wake import brief, labels, policy, times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TAKEN_OVER = (
+    "next",
+    "task",
+    "request",
+    "unknown",
+    "question",
+    "decision",
+    "constraint",
+    "insight",
+    "error",
+    "change",
+    "commit",
+    "fact",
+    "done",
+    "discussed",
+)
+
+
+class Scene(NamedTuple):
+    """What the store shows when a session starts."""
+
+    me: Session
+    subject: Session | None
+    """Whose work is shown: this session's own, or one that is over."""
+    living: tuple[Session, ...]
+    others: tuple[Session, ...]
+    """More sessions that are over and were not taken over."""
+    cause: str
+    audience: str
+
+
+class Woken(NamedTuple):
+    """What was told, and why."""
+
+    cause: str
+    form: str
+    verdict: Verdict
+    at: str
+    tokens: int
+    text: str
+    omitted: int
+    withheld: int
+    decision: policy.Decision
+
+
+def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "") -> Woken:
+    """A host starts a session: what it is told. Raises StoreError; SealError is a verdict here.
+
+    `failing` is the newest unseen line of the error log.
+    """
+    wall = now()
+    try:
+        with store.writing() as writer:
+            me = capture.session_for(store, event)
+            if event.transcript:
+                capture.source_for(store, me, event.transcript)
+            ledger = capture.Ledger(store, writer, me)
+            compacted = event.cause in ("compact", "overflow")
+            ended = "" if me.ended else None
+            ledger.save(process=event.process, compacted=compacted, ended=ended)
+        settle(store, event.host)
+        me = sessions.session(store.db, me.number)
+        events.reconcile(store, me, event.host, gone=False)
+    except SealError:
+        return _unsealed(store, event, settings)
+    epoch = _epoch(me, event)
+    shown = sessions.receipt(store.db, me.number, epoch)
+    if shown is not None:
+        return _again(store, shown, event)
+    found = scene(store, me, event)
+    woken = tell(store, found, settings, now_wall=wall, failing=failing)
+    if woken.text:
+        _receipt(store, found, woken, epoch)
+    return woken
+
+
+def _epoch(me: Session, event: Event) -> str:
+    process = event.process
+    where = f"{process.boot}/{process.pid}/{process.started}" if process else "no process"
+    return f"{me.window}/{where}/{me.compactions}/{event.cause}"
+
+
+def _again(store: Store, seq: int, event: Event) -> Woken:
+    receipt = read_receipt(store, seq)
+    decision = policy.Decision(receipt.form, "same epoch", ("these bytes were shown already",))
+    verdict = store.check()
+    return Woken(
+        receipt.cause,
+        receipt.form,
+        verdict,
+        receipt.wall,
+        receipt.tokens,
+        receipt.text,
+        0,
+        0,
+        decision,
+    )
+
+
+def settle(store: Store, host: str) -> None:
+    """Closes the books of every session that is proven dead: captured to its end, then marked."""
+    for session in sessions.open_sessions(store.db):
+        if events.living(store, session) is False:
+            events.reconcile(store, session, host, gone=True)
+            with store.writing():
+                sessions.touch(store.db, session.number, session.touched, ended=now(), reason=CRASH)
+
+
+CRASH = "crash"
+"""Reason of a session that ended without saying so."""
+
+
+def scene(store: Store, me: Session, event: Event) -> Scene:
+    """Who lives, who is over, and whose work this session should be told."""
+    living, over = _others(store, me)
+    inside = [s for s in living if s.process and s.process.pid in event.ancestors]
+    audience = "child" if inside else "owner"
+    if event.cause in ("resume", "compact", "overflow"):
+        return Scene(me, me, tuple(living), (), event.cause, audience)
+    subject = over[0] if over else None
+    cause = event.cause
+    if cause == "unknown" and subject is not None:
+        cause = CRASH if subject.reason == CRASH or not subject.ended else "restart"
+    return Scene(me, subject, tuple(living), tuple(over[1:3]), cause, audience)
+
+
+def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
+    """(living or not proven dead, over and not taken over), newest record first."""
+    living, over = [], []
+    everyone = sessions.sessions(store.db)
+    alive = {s.number for s in everyone if events.living(store, s) is not False}
+    taken = {
+        s.parent
+        for s in everyone
+        if s.parent is not None and s.number != me.number and (s.number in alive or s.requests)
+    }
+    for session in everyone:
+        if session.number == me.number:
+            continue
+        if session.number in alive:
+            recent = times.age(session.touched, now()) < 86400
+            known = events.living(store, session) is True
+            if known or recent:
+                living.append(session)
+                continue
+        if session.requests and session.number not in taken:
+            over.append(session)
+    return living, over
+
+
+def tell(
+    store: Store,
+    found: Scene,
+    settings: dict[str, Any],
+    *,
+    now_wall: str,
+    form: str = "auto",
+    budget: int = 0,
+    failing: str = "",
+) -> Woken:
+    """Decides and renders; writes nothing. Raises nothing: every verdict has its form."""
+    limit = budget or settings["wake"]["budget"]
+    with store.snapshot() as verdict:
+        subject = found.subject
+        state, provisional, answered, proven = _known(store, subject)
+        if verdict.good and not proven:
+            verdict = Verdict("MODIFIED", "a record that this state stands on", verdict.have)
+        at = _last_wall(state, subject)
+        age = times.age(at, now_wall) if at else 0.0
+        broken = not answered or any(i.kind == "failure" for i in state.items)
+        case = policy.Case(
+            found.audience, found.cause, len(found.living), subject is not None, age, broken
+        )
+        decision = policy.decide(case, settings, form)
+        language = brief.language(state)
+        say = labels.TEXT[language]
+        key = store.keys.view if store.keys else b""
+        head = _head(store, verdict, say, at, found.cause, decision, age, limit)
+        tail = _tail(found, say, failing)
+        made: brief.Brief | None = None
+        if decision.form == "full" and subject is not None:
+            done = provisional.get("finished", {})
+            made = brief.full(head, state, done, answered, limit, key, tail)
+        elif decision.form == "delta" and subject is not None:
+            made = _delta(store, found, head, state, provisional, limit, key)
+        elif decision.form in ("pointer", "living"):
+            made = _pointer(found, decision, verdict, say, at, limit, key, tail)
+        if made is None:
+            made = brief.Brief("", 0, 0, 0)
+        return Woken(
+            found.cause,
+            decision.form,
+            verdict,
+            at,
+            made.tokens,
+            made.text,
+            made.omitted,
+            made.withheld,
+            decision,
+        )
+
+
+def _known(
+    store: Store, subject: Session | None
+) -> tuple[WorkingState, dict[str, Any], bool, bool]:
+    """(state, provisional, answered, proven) of a session, from its sealed row or its records.
+
+    proven: every record that an item came from verifies.
+    """
+    empty = WorkingState(-1, -1, (), {})
+    if subject is None:
+        return empty, {}, True, True
+    row = sessions.load_state(store.db, store.keys, subject.number)
+    if row is None:
+        fold, seq = capture.refold(store, subject)
+        provisional: dict[str, Any] = {}
+    else:
+        fold, seq = folding.Fold.load(row[1]), row[0]
+        provisional = json.loads(row[2])
+    state = fold.state(subject.number, seq)
+    prompt = provisional.get("prompt")
+    answered = fold.answered
+    if prompt:
+        lost = events.provisional_item(prompt, subject.last)
+        state = state._replace(items=(*state.items, lost))
+        answered = False
+    return state, provisional, answered, _proven(store, state)
+
+
+def _proven(store: Store, state: WorkingState) -> bool:
+    if store.keys is None:
+        return False
+    for seq in sorted({i.record for i in state.items if i.record >= 0}):
+        found = store.record(seq)
+        if found is None or not found[1]:
+            return False
+    return True
+
+
+def _last_wall(state: WorkingState, subject: Session | None) -> str:
+    return max((i.wall for i in state.items if i.wall), default="") or (
+        subject.touched if subject else ""
+    )
+
+
+def _head(
+    store: Store,
+    verdict: Verdict,
+    say: dict[str, str],
+    at: str,
+    cause: str,
+    decision: policy.Decision,
+    age: float,
+    budget: int,
+) -> list[str]:
+    lines = []
+    if verdict.good and store.keys:
+        text = say["verified" if budget >= 300 else "verified-short"]
+        workspace = store.identity.workspace.rstrip("/").rpartition("/")[2] or "/"
+        lines.append(
+            text.format(
+                seq=verdict.have,
+                agent=store.identity.agent,
+                workspace=workspace,
+                key=store.keys.id,
+            )
+        )
+    else:
+        lines.append(say["unverified"].format(verdict=verdict.name, detail=verdict.detail))
+    lines.append(say["at"].format(at=times.shown(at) or "-", cause=cause))
+    if budget >= 300:
+        lines.append(say["wins"])
+    if decision.stale:
+        lines.append(say["stale"].format(age=times.words(age)))
+    first = store.record(0)
+    if first is not None and "gap" in first[0].meta:
+        lines.append(say["gap"].format(count=int(first[0].meta["gap"]["seq"]) + 1))
+    return lines
+
+
+def _tail(found: Scene, say: dict[str, str], failing: str) -> list[str]:
+    lines = [
+        say["living"].format(session=s.key, since=times.shown(s.begun)) for s in found.living
+    ]
+    lines += [
+        say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others
+    ]
+    if failing:
+        lines.append(say["failing"].format(line=failing))
+    return lines
+
+
+def _pointer(
+    found: Scene,
+    decision: policy.Decision,
+    verdict: Verdict,
+    say: dict[str, str],
+    at: str,
+    limit: int,
+    key: bytes,
+    tail: list[str],
+) -> brief.Brief | None:
+    lines = []
+    if decision.form == "pointer" and found.subject is not None:
+        lines.append(
+            say["pointer"].format(
+                at=times.shown(at), verdict=verdict.name, session=found.subject.key
+            )
+        )
+    lines += tail
+    return brief.lines(lines, limit, key) if lines else None
+
+
+def _delta(
+    store: Store,
+    found: Scene,
+    head: list[str],
+    state: WorkingState,
+    provisional: dict[str, Any],
+    limit: int,
+    key: bytes,
+) -> brief.Brief | None:
+    """What a resumed conversation lacks: calls cut off since it was last told, others' work."""
+    me = found.me
+    told = store.db.execute("SELECT max(seq) FROM receipt WHERE session=?", (me.number,))
+    last = told.fetchone()[0]
+    news = [i for i in state.items if i.kind == "unknown" and (last is None or i.record > last)]
+    elsewhere: list[str] = []
+    for other in sessions.sessions(store.db):
+        after = other.last > max(me.last, -1 if last is None else last)
+        if other.number == me.number or not after or events.living(store, other):
+            continue
+        theirs = _known(store, other)[0]
+        for item in theirs.items:
+            if item.kind in ("change", "commit", "done") and item.record > me.last:
+                elsewhere.append(f"{other.key[:8]}: {item.text}")
+    lost = provisional.get("prompt", {}).get("text", "")
+    done = provisional.get("finished", {})
+    words = [i for i in state.items if i.kind == "request"]
+    shown = state._replace(items=(*words, *news))
+    return brief.delta(head, shown, done, lost, elsewhere, limit, key)
+
+
+def _unsealed(store: Store, event: Event, settings: dict[str, Any]) -> Woken:
+    """The chain is broken: nothing is written, what exists is shown as unverified notes."""
+    me = sessions.find_session(
+        store.db, event.session_key or event.session_id, event.session_id
+    ) or Session(-1, event.session_key, event.session_id, 0, None, None, "", "", "", "", 0, 0, -1)
+    return tell(store, scene(store, me, event), settings, now_wall=now())
+
+
+def _receipt(store: Store, found: Scene, woken: Woken, epoch: str) -> None:
+    """Seals what was injected, and what the session took over with it."""
+    with store.writing() as writer:
+        me = sessions.session(store.db, found.me.number)
+        ledger = capture.Ledger(store, writer, me)
+        parent = None
+        if woken.form == "full" and found.subject and found.subject.number != me.number:
+            parent = found.subject.number
+            _take_over(store, ledger, found.subject)
+        meta = {
+            "cause": woken.cause,
+            "epoch": epoch,
+            "form": woken.form,
+            "kind": "wake",
+            "origin": SYSTEM,
+            "session": me.id,
+            "tokens": woken.tokens,
+            "wall": now(),
+        }
+        seq = writer.append([NewRecord(woken.text.encode("utf-8", "replace"), meta)])
+        sessions.add_receipt(store.db, seq, me.number, epoch)
+        ledger.save(parent=parent)
+
+
+def _take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
+    state = _known(store, subject)[0]
+    items = [i for i in state.items if i.kind in TAKEN_OVER and i.record >= 0]
+    text = json.dumps(items, ensure_ascii=False)
+    ledger.state_record(Message("system", "inherited", text, SYSTEM, now()), "wake")
+
+
+def read_receipt(store: Store, seq: int) -> Receipt:
+    """The receipt at `seq`. Raises StoreError when it is missing or does not verify."""
+    found = store.record(seq)
+    if found is None or not found[1]:
+        raise StoreError(f"receipt #{seq} does not verify; run: swapcache verify --full")
+    meta, text = found[0].meta, found[0].body.decode("utf-8", "replace")
+    return Receipt(
+        seq,
+        str(meta.get("epoch")),
+        str(meta.get("form")),
+        str(meta.get("cause")),
+        str(meta.get("wall")),
+        text,
+        int(meta.get("tokens") or estimate(text)),
+    )
