@@ -37,21 +37,21 @@ def run() -> None:
 def main(argv: list[str]) -> int:
     """Runs one event. Always gives 0."""
     answer = b""
-    left = 0
+    more = False
     event: Event | None = None
     try:
         host, name = argv[0], argv[1]
         payload = json.loads(sys.stdin.buffer.read() or b"{}")
         event = parse(host, name, payload)
         if event is not None:
-            answer, left = handle(event)
+            answer, more = handle(event)
     except Exception as problem:  # the one place: a host must never be disturbed
         _log(argv, problem)
         if event is not None:
             _spool(argv, payload, event, problem)
     if answer:
         files.write_all(1, answer)
-    if left and event is not None:
+    if more and event is not None:
         _go_on(event)
     return 0
 
@@ -65,23 +65,23 @@ def parse(host: str, name: str, payload: "dict[str, Any]") -> Event | None:
     raise HostError(f"no hook of ours serves the host {host!r}")
 
 
-def handle(event: Event) -> tuple[bytes, int]:
-    """One use case. Gives (answer for the host, bytes of the transcript left for later)."""
+def handle(event: Event) -> tuple[bytes, bool]:
+    """One use case. Gives (answer for the host, whether more of the transcript waits)."""
     settings = config.load(_publish)
     store = open_store(event.identity, WAIT)
-    left = 0
+    more = False
     try:
         if event.name != "start":
-            left = events.record(store, event, settings)
-            return b"", left
+            more = events.record(store, event, settings).more
+            return b"", more
         from swapcache.hosts import claude_code
         from swapcache.wake import wake
 
         _drain()
         woken = wake.start(store, event, settings, newest_failure(store.created))
-        return claude_code.answer(woken.text), 0
+        return claude_code.answer(woken.text), False
     finally:
-        if left:
+        if more:
             store.close()  # a process of its own goes on with the rest
         else:
             store.leave()

@@ -244,12 +244,18 @@ class Receipt(NamedTuple):
     """Proof of what was injected."""
 
     seq: int
+    session: str
     epoch: str
     form: str
     cause: str
+    verdict: str
+    at: str
+    """Time of the last record that the text stands on."""
     wall: str
     text: str
     tokens: int
+    omitted: int
+    withheld: int
 
 
 class Capture(NamedTuple):

@@ -27,6 +27,11 @@ from swapcache.store import identity, sessions
 from swapcache.store.store import open_store
 
 B1 = "import sqlite3, json, hashlib, hmac, zlib"
+PROSE = (
+    "the parser reads every line of a file and keeps what it understood while errors are counted"
+    " per place so that nobody has to guess which of the (many) rows was lost; see docs/format.md"
+    " for the details, or run the tests: they take 12 seconds on a slow machine. Then commit it."
+).split()
 TURN = 20
 RECORD = 2048
 
@@ -34,7 +39,7 @@ RECORD = 2048
 def row(number: int, session: str) -> bytes:
     """One transcript row of about 2 KB, as Claude Code writes them."""
     kind = ("user", "assistant", "assistant", "user")[number % 4]
-    filler = " ".join(f"word{(number * 7 + i) % 997}" for i in range(170))
+    filler = " ".join(PROSE[(number * 7 + i * i) % len(PROSE)] for i in range(230))
     content: object = f"request {number}: look at src/module_{number % 50}/part.py. {filler}"
     if number % 4 == 1:
         content = [{"type": "text", "text": f"I look at step {number}. {filler}"}]

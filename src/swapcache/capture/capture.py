@@ -5,6 +5,8 @@ what it reports is on the disk, that repeating it adds nothing, and that the sta
 of the records. Never calls a model, a network or a host.
 """
 
+from __future__ import annotations
+
 import json
 
 from swapcache.capture import follow
@@ -15,6 +17,7 @@ from swapcache.model import (
     Damage,
     Event,
     Message,
+    NamedTuple,
     NewRecord,
     Session,
     Source,
@@ -117,8 +120,18 @@ class Ledger:
         )
 
 
-def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> tuple[int, int, int]:
-    """Appends what is new in one transcript. Gives (rows, messages, bytes left).
+class Ingested(NamedTuple):
+    """What one step of a capture did."""
+
+    rows: int
+    pending: int
+    """Bytes of the transcript that are not read yet."""
+    more: bool
+    """Another step would find more."""
+
+
+def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Ingested:
+    """Appends what is new in one transcript.
 
     Raises SourceError, FormatError. Inside a writing transaction.
     """
@@ -131,7 +144,7 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> tupl
         ledger.fold, _ = refold(store, ledger.session)  # the new generation tells it again
         new = follow.read_new(source, limit)
     if not new.rows:
-        return 0, 0, new.pending
+        return Ingested(0, new.pending, False)
     reader = formats.by_name(new.source.format)
     found = [reader.message(row.value) if row.value is not None else None for row in new.rows]
     first = ledger.writer.seq + 1
@@ -157,7 +170,7 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> tupl
     kept = sum(1 for row in new.rows if row.value is not None)
     sessions.move_cursor(store.db, new.source, len(new.rows), kept, messages)
     sessions.add_damages(store.db, source.number, damages)
-    return len(new.rows), messages, new.pending
+    return Ingested(len(new.rows), new.pending, new.more)
 
 
 def snapshot(ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ it, and sealed as uncorroborated if it never gets it.
 from swapcache.capture import capture, follow, process
 from swapcache.errors import SourceError
 from swapcache.model import OWNER, SYSTEM, Event, Item, Message, Session
-from swapcache.state import rules, snapshot
+from swapcache.state import rules
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
 
@@ -21,18 +21,17 @@ SEALED = ("prompt", "turn-end", "turn-failed", "before-compaction", "end")
 """Events after which the state is sealed as a snapshot and published."""
 
 
-def record(store: Store, event: Event, settings: "dict[str, Any]") -> int:
-    """Captures one event. Gives the bytes of the transcript that are left for later.
+def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.Ingested:
+    """Captures one event.
 
     Raises StoreError, SealError, SourceError (a transcript that is there but cannot be read).
     """
-    view = ""
     with store.writing() as writer:
         session = capture.session_for(store, event)
         ledger = capture.Ledger(store, writer, session)
-        left = 0
+        done = capture.Ingested(0, 0, False)
         if event.transcript:
-            left = _transcript(ledger, event)
+            done = _transcript(ledger, event)
         _provisional(ledger, event)
         if event.name in SEALED:
             capture.snapshot(ledger)
@@ -42,19 +41,21 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> int:
         ledger.save(process=event.process, ended=ended, reason=event.detail)
         state = ledger.fold.state(session.number, ledger.last)
     if event.name in SEALED and event.host in settings["views"]["hosts"] and store.keys:
+        from swapcache.state import snapshot  # most hosts have no views
+
         hours = settings["views"]["heartbeat_hours"]
         view = snapshot.view(store, store.keys, state, session.id, hours)
         keep = settings["views"]["backups"]
         snapshot.publish(store.identity.workspace, store.head()[0], view, keep)
-    return left
+    return done
 
 
-def _transcript(ledger: capture.Ledger, event: Event) -> int:
+def _transcript(ledger: capture.Ledger, event: Event) -> capture.Ingested:
     try:
-        return capture.ingest(ledger, event.transcript, event.host, event.name, follow.BATCH)[2]
+        return capture.ingest(ledger, event.transcript, event.host, event.name, follow.BATCH)
     except SourceError:
         if event.name in ("prompt", "end", "turn-failed", "before-compaction"):
-            return 0  # hosts name the transcript before they write it
+            return capture.Ingested(0, 0, False)  # hosts name it before they write it
         raise
 
 
@@ -94,24 +95,22 @@ def reconcile(store: Store, session: Session, host: str, *, gone: bool) -> int:
         with store.writing() as writer:
             session = sessions.session(store.db, session.number)
             ledger = capture.Ledger(store, writer, session)
-            left, before = 0, ledger.last
+            more, before = False, ledger.last
             for source in sessions.sources(store.db, session.number):
                 if source.path == capture.STATEMENTS:
                     continue
                 try:
-                    rows, _, pending = capture.ingest(
-                        ledger, source.path, host, "reconcile", follow.BATCH
-                    )
+                    done = capture.ingest(ledger, source.path, host, "reconcile", follow.BATCH)
                 except SourceError:
                     continue
-                added += rows
-                left += pending if rows else 0
-            if gone and ledger.provisional.get("prompt") and not left:
+                added += done.rows
+                more = more or done.more
+            if gone and ledger.provisional.get("prompt") and not more:
                 uncorroborated(ledger)
             if ledger.last != before:
                 capture.snapshot(ledger)
                 ledger.save(session.touched)
-        if not left:
+        if not more:
             return added
 
 

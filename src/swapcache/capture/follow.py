@@ -25,6 +25,8 @@ class New(NamedTuple):
     """The part before the cursor is not what was read: start a new generation."""
     pending: int
     """Bytes that follow and were not read."""
+    more: bool
+    """They were not read because the bound was reached, not because their end is missing."""
 
 
 def _edges(file: int, cursor: int) -> tuple[str, str]:
@@ -40,13 +42,13 @@ def read_new(source: Source, limit: int = BATCH) -> New:
         if source.cursor and (
             size < source.cursor or _edges(file, source.cursor) != (source.head, source.tail)
         ):
-            return New([], source, True, size)
-        rows, cursor, pending = lines.read(file, source.cursor, limit)
+            return New([], source, True, size, True)
+        rows, cursor, pending, more = lines.read(file, source.cursor, limit)
         if not rows:
-            return New([], source, False, pending)
+            return New([], source, False, pending, False)
         name = source.format or formats.sniff(rows, source.path).name
         head, tail = _edges(file, cursor)
         moved = source._replace(cursor=cursor, head=head, tail=tail, format=name)
-        return New(rows, moved, False, pending)
+        return New(rows, moved, False, pending, more)
     finally:
         os.close(file)

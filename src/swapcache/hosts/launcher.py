@@ -23,6 +23,11 @@ exit 0
 """
 
 
+def path() -> str:
+    """Where the launcher lies."""
+    return paths.launcher()
+
+
 def python() -> str:
     """The interpreter that hooks run with: without an environment, its real path."""
     in_environment = sys.prefix != sys.base_prefix
@@ -56,15 +61,14 @@ def text() -> str:
 
 def install() -> bool:
     """Writes the launcher; False when it is up to date already. Raises StoreError."""
-    path = paths.launcher()
     wanted = text()
     try:
-        with open(path, encoding="utf-8") as file:
-            if file.read() == wanted and os.access(path, os.X_OK):
+        with open(path(), encoding="utf-8") as file:
+            if file.read() == wanted and os.access(path(), os.X_OK):
                 return False
     except OSError:
         pass  # absent: written just below
-    files.private_directory(os.path.dirname(path))
-    files.publish(path, wanted)
-    os.chmod(path, 0o700)  # noqa: S103 - it is a program, for its owner only
+    files.private_directory(os.path.dirname(path()))
+    files.publish(path(), wanted)
+    os.chmod(path(), 0o700)  # noqa: S103 - it is a program, for its owner only
     return True

@@ -208,18 +208,33 @@ def _call(fold: Fold, call: ToolCall, message: Message, record: int) -> None:
         fold.facts(f"{change[0]} {rules.command(call)}", message, record, AGENT)
 
 
-def _plan(fold: Fold, tasks: "list[tuple[str, str]]", message: Message, record: int) -> None:
-    """A plan tool states the whole list: what it leaves out is no task any more."""
-    names = {text[:LINE_LIMIT] for text, _ in tasks}
+def _plan(
+    fold: Fold, tasks: list[list[str]], output: str, message: Message, record: int
+) -> None:
+    """What a plan tool did. A `list` is the whole plan: what it leaves out is no task any more."""
+    names = {key[:LINE_LIMIT] for operation, key, _, _ in tasks if operation == "list"}
     kept = fold.of("task")
-    for key in [k for k, item in kept.items() if k not in names and not item.stated]:
-        del kept[key]
-    for text, status in tasks:
-        fold.put("task", text, status, message, record)
-        if status == "done":
-            fold.put("done", text, "done", message, record)
+    if names:
+        for key in [k for k, item in kept.items() if k not in names and not item.stated]:
+            del kept[key]
+    for operation, key, text, status in tasks:
+        if operation == "new":
+            key = rules.task_number(output) or text
+        old = kept.get(key[:LINE_LIMIT])
+        text = text or (old.text if old else key)
+        if status == "deleted":
+            kept.pop(key, None)
+            continue
+        if old is not None:  # a task keeps its place in the plan
+            kept[key[:LINE_LIMIT]] = old._replace(
+                text=_clip(text), status=status, record=record, wall=message.wall
+            )
         else:
-            fold.of("done").pop(text[:LINE_LIMIT], None)
+            fold.put("task", text, status, message, record, key)
+        if status == "done":
+            fold.put("done", text, "done", message, record, key)
+        else:
+            fold.of("done").pop(key[:LINE_LIMIT], None)
 
 
 def _results(fold: Fold, message: Message, record: int) -> None:
@@ -242,7 +257,7 @@ def _results(fold: Fold, message: Message, record: int) -> None:
         if failed is not None:
             fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
         if tasks is not None and not fold.tainted:
-            _plan(fold, tasks, message, record)
+            _plan(fold, tasks, result.text, message, record)
         if path:
             fold.put("change", f"{verb} {path}", "", message, record, path)
         commit = rules.committed(command, result.text)

@@ -4,8 +4,6 @@ Owns the tables of tool names over all hosts and the patterns for paths, address
 Promises deterministic answers. Never looks at a host's row format.
 """
 
-import re
-
 from swapcache.model import ToolCall
 from swapcache.transcripts.text import mapping, string
 
@@ -30,29 +28,73 @@ CHILD_TOOLS = ("task", "agent", "spawn_agent", "sessions_spawn")
 STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancelled": "cancelled"}
 
 FACT_LIMIT = 160
-_FACT = (
-    r"(?P<url>https?://[^\s<>\"'`)\]，。；、]+)"
-    r"|(?P<path>(?<![\w./~-])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w)"
-    r"|(?P<file>(?<![\w./-])[\w-]+\.(?:py|js|ts|tsx|jsx|go|rs|java|c|h|cpp|md|json|toml|ya?ml|sh"
-    r"|sql|txt|html|css|csv|png|jpg|ipynb|lock|cfg|ini|env)(?!\w))"
-    r"|(?P<hash>(?<![\w-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![\w-]))"
-    r"|(?P<id>(?<![\w-])(?:[A-Z][A-Z0-9]{1,9}-\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22})(?![\w-]))"
-    r"|(?P<issue>(?<![\w#&])#\d{1,7}(?!\w))"
+FILES = frozenset(
+    "py js ts tsx jsx go rs java c h cpp md json jsonl toml yaml yml sh sql txt html css csv png jpg"
+    " ipynb lock cfg ini env xml vue rb php swift kt".split()
 )
-_compiled: "re.Pattern[str] | None" = None
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_WORD = f"{_LETTERS}{_LETTERS.upper()}0123456789_"
+_HEX = "0123456789abcdef"
+_OPENING = "()[]{}<>\"'`,;:!?*|\\"
+_CLOSING = _OPENING + "."
 
 
 def facts(text: str) -> list[str]:
-    """Paths, addresses, hashes and ids in `text`, in order, exactly as they stand there."""
-    global _compiled
-    if _compiled is None:
-        _compiled = re.compile(_FACT)
+    """Paths, addresses, hashes and ids in `text`, in order, exactly as they stand there.
+
+    By string methods: compiling a pattern for it would cost the hook a twentieth of its time.
+    """
     found: dict[str, None] = {}
-    for match in _compiled.finditer(text):
-        token = match.group().rstrip(".,:;")
-        if 3 <= len(token) <= FACT_LIMIT:
-            found[token] = None
+    for word in text.split():
+        if word.isalpha() or len(word) < 3:
+            continue
+        for token in (word,) if word.isascii() else _pieces(word):
+            for part in (token,) if "=" not in token or "://" in token else token.split("="):
+                stripped = part.lstrip(_OPENING).rstrip(_CLOSING)
+                if 3 <= len(stripped) <= FACT_LIMIT and _is_fact(stripped):
+                    found[stripped] = None
     return list(found)
+
+
+def _pieces(word: str) -> list[str]:
+    """The parts of a word without blanks that may be facts: Chinese text has none between words.
+
+    A letter of another script belongs to a path only behind a slash or before a dot.
+    """
+    spaced = []
+    inside = False
+    for char in word:
+        if char.isascii():
+            inside = char == "/" or (inside and (char.isalnum() or char in "._-"))
+            spaced.append(char)
+        else:
+            spaced.append(char if inside and char.isalnum() else " ")
+            inside = inside and char.isalnum()
+    return "".join(spaced).split()
+
+
+def _is_fact(token: str) -> bool:
+    if token.startswith(("http://", "https://")):
+        return len(token) > 10
+    if "/" in token:
+        token = token.removeprefix("./")
+        named = any(part.strip("._-+@~") for part in token.split("/"))
+        return named and not any(c in token for c in "<>\"'`|,;()$*{}") and token != "and/or"
+    if token[0] == "#":
+        return token[1:].isdigit()
+    stem, dot, end = token.rpartition(".")
+    if dot and end in FILES:
+        return not stem.strip(_WORD + ".-")
+    if len(token) == 36 and token.count("-") == 4:
+        return not token.lower().strip(_HEX + "-")
+    if "." in token and token.lstrip("v").replace(".", "").isdigit():
+        return True
+    head, dash, number = token.rpartition("-")
+    if dash and number.isdigit():
+        return head.isupper() and head.isalnum() and len(head) <= 10
+    if 7 <= len(token) <= 64 and not token.strip(_HEX):
+        return not token.isdigit() and not token.isalpha()
+    return False
 
 
 def is_network(call: ToolCall) -> bool:
@@ -61,18 +103,39 @@ def is_network(call: ToolCall) -> bool:
     return name in NETWORK_TOOLS or name.startswith("mcp__")
 
 
-def plan(call: ToolCall) -> list[tuple[str, str]] | None:
-    """(task, status) list of a plan tool's call; None for other tools."""
-    if call.name.lower() not in PLAN_TOOLS:
-        return None
-    entries = call.arguments.get("todos") or call.arguments.get("plan") or ()
-    tasks = []
-    for entry in entries if isinstance(entries, list) else ():
-        given = mapping(entry)
-        text = string(given.get("content")) or string(given.get("step"))
-        if text:
-            tasks.append((text, STATUS.get(string(given.get("status")), "open")))
-    return tasks
+def plan(call: ToolCall) -> list[list[str]] | None:
+    """What a plan tool's call does to the tasks: [operation, key, text, status] each.
+
+    `list` entries state the whole plan; `new` gets its key from the result; `set` changes one.
+    None for other tools.
+    """
+    name, given = call.name.lower(), call.arguments
+    if name in PLAN_TOOLS:
+        entries = given.get("todos") or given.get("plan") or ()
+        tasks = []
+        for entry in entries if isinstance(entries, list) else ():
+            one = mapping(entry)
+            text = string(one.get("content")) or string(one.get("step"))
+            if text:
+                tasks.append(["list", text, text, STATUS.get(string(one.get("status")), "open")])
+        return tasks
+    if name == "taskcreate":
+        return [["new", "", string(given.get("subject")), "open"]]
+    if name == "taskupdate":
+        status = string(given.get("status"))
+        key = f"#{given.get('taskId')}"
+        return [["set", key, string(given.get("subject")), STATUS.get(status, status or "open")]]
+    return None
+
+
+def task_number(output: str) -> str:
+    """`#7` of an output like `Task #7 created`, or empty."""
+    digits = ""
+    for char in output.partition("#")[2]:
+        if not char.isdigit():
+            break
+        digits += char
+    return f"#{digits}" if digits else ""
 
 
 def changed(call: ToolCall) -> tuple[str, str] | None:
@@ -120,10 +183,11 @@ def committed(line: str, output: str) -> str:
     for row in output.splitlines():
         head, closing, subject = row.partition("] ")
         words = head.removeprefix("[").split()
-        if row.startswith("[") and closing and len(words) >= 2:
-            digest = words[-1]
-            if 7 <= len(digest) <= 40 and all(c in "0123456789abcdef" for c in digest):
-                return f"{digest} {subject}"
+        if not (row.startswith("[") and closing and len(words) >= 2):
+            words, subject = row.split(" ", 1)[:1], row.partition(" ")[2]
+        digest = words[-1] if words else ""
+        if 7 <= len(digest) <= 40 and not digest.strip(_HEX):
+            return f"{digest} {subject}"
     return ""
 
 

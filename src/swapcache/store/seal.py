@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import json.encoder
 import os
 import stat
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 START = "0" * 64
 KEY_SIZE = 32
 
+_escape = json.encoder.encode_basestring_ascii
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 
@@ -61,7 +63,9 @@ class Keys(NamedTuple):
 
     def tag(self, seq: int, body_hash: str, meta: str, previous: str) -> str:
         """The tag of record `seq`; `meta` is the stored string, `previous` the tag before it."""
-        return mac(self.record, canon([1, seq, body_hash, meta, previous]))
+        # canon([1, seq, body_hash, meta, previous]), written out: half of the sealing's cost
+        text = f'[1,{seq},"{body_hash}",{_escape(meta)},"{previous}"]'
+        return mac(self.record, text.encode("ascii"))
 
     def head_mac(self, seq: int, tag: str) -> str:
         """What the head row carries."""

@@ -10,7 +10,6 @@ import os
 import sqlite3
 import time
 import zlib
-from contextlib import contextmanager
 
 from swapcache import paths
 from swapcache.errors import KeyProblem, SealError, StoreError
@@ -79,9 +78,14 @@ class Store:
 
         Constant work: 'what is served' is checked by `read`, the whole chain by `verify`.
         """
-        return self._check(witness.read(self._witness, self.keys))
+        return self.judge(self.witnessed())
 
-    def _check(self, seen: witness.Seen | None) -> Verdict:
+    def witnessed(self) -> witness.Seen | None:
+        """What the witness remembers; read it before a transaction begins."""
+        return witness.read(self._witness, self.keys)
+
+    def judge(self, seen: witness.Seen | None) -> Verdict:
+        """Verdict on the head, given what the witness said."""
         if self.keys is None:
             return Verdict("NO_KEY", self.key_problem)
         if self.keys.id != self.key_id:
@@ -112,15 +116,9 @@ class Store:
         row = self.db.execute("SELECT tag FROM record WHERE seq=?", (seq,)).fetchone()
         return row[0].hex() if row else ""
 
-    @contextmanager
-    def snapshot(self) -> "Iterator[Verdict]":
-        """One consistent view of the store and the verdict on its head."""
-        seen = witness.read(self._witness, self.keys)  # before the transaction: it only trails
-        self.db.execute("BEGIN")
-        try:
-            yield self._check(seen)
-        finally:
-            self.db.execute("ROLLBACK")
+    def snapshot(self) -> "Reading":
+        """A context: one consistent view of the store; gives the verdict on its head."""
+        return Reading(self)
 
     def read(self, first: int, last: int) -> "Iterator[tuple[Record, bool]]":
         """Records first..last in order, each with True when it verifies with its neighbour."""
@@ -185,38 +183,82 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    @contextmanager
-    def writing(self) -> "Iterator[Writer]":
-        """A transaction of the only writer; committed, synced and witnessed at its end.
+    def writing(self) -> "Writing":
+        """A context: a transaction of the only writer; gives the Writer.
 
-        Raises SealError when the chain is not VERIFIED (nothing is appended then), BusyError,
-        NoSpaceError, StoreError.
+        Committed, synced and witnessed at its end. Raises SealError when the chain is not VERIFIED
+        (nothing is appended then), BusyError, NoSpaceError, StoreError.
         """
-        with files.Lock(paths.lock_file(self.id), self.wait):
-            seen = witness.read(self._witness, self.keys)
-            try:
-                self.db.execute("BEGIN IMMEDIATE")
-            except sqlite3.Error as error:
-                raise database.problem(error, self.directory) from error
-            try:
-                verdict = self._check(seen)
-                if not verdict.good or self.keys is None:
-                    raise SealError(
-                        f"{self.directory} is {verdict.name} ({verdict.detail}); nothing was "
-                        "appended; run: swapcache verify --full"
-                    )
-                writer = Writer(self.db, self.keys, *self.head())
-                yield writer
-                writer.finish()
-                self.db.execute("COMMIT")
-            except sqlite3.Error as error:
-                _roll_back(self.db)
-                raise database.problem(error, self.directory) from error
-            except BaseException:
-                _roll_back(self.db)
-                raise
-            if seen is None or seen.store != self.uuid or writer.seq > seen.seq:
-                witness.write(self._witness, self.keys, self.uuid, writer.seq, writer.tag, seen)
+        return Writing(self)
+
+class Reading:
+    """See Store.snapshot."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> Verdict:
+        store = self._store
+        seen = store.witnessed()  # before the transaction: an honest witness only trails
+        store.db.execute("BEGIN")
+        return store.judge(seen)
+
+    def __exit__(self, *_: object) -> None:
+        _roll_back(self._store.db)
+
+
+class Writing:
+    """See Store.writing."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = files.Lock(paths.lock_file(store.id), store.wait)
+        self._seen: witness.Seen | None = None
+        self._writer: Writer | None = None
+
+    def __enter__(self) -> "Writer":
+        store = self._store
+        self._lock.__enter__()
+        try:
+            self._seen = store.witnessed()
+            store.db.execute("BEGIN IMMEDIATE")
+            verdict = store.judge(self._seen)
+            if not verdict.good or store.keys is None:
+                raise SealError(
+                    f"{store.directory} is {verdict.name} ({verdict.detail}); nothing was "
+                    "appended; run: swapcache verify --full"
+                )
+            self._writer = Writer(store.db, store.keys, *store.head())
+            return self._writer
+        except BaseException as error:
+            self._give_up()
+            if isinstance(error, sqlite3.Error):
+                raise database.problem(error, store.directory) from error
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        store, writer, seen = self._store, self._writer, self._seen
+        if error is not None or writer is None or store.keys is None:
+            self._give_up()
+            if isinstance(error, sqlite3.Error):
+                raise database.problem(error, store.directory) from error
+            return
+        try:
+            writer.finish()
+            store.db.execute("COMMIT")
+        except sqlite3.Error as refused:
+            self._give_up()
+            raise database.problem(refused, store.directory) from refused
+        try:
+            if seen is None or seen.store != store.uuid or writer.seq > seen.seq:
+                path = paths.witness_file(store.id)
+                witness.write(path, store.keys, store.uuid, writer.seq, writer.tag, seen)
+        finally:
+            self._lock.__exit__()
+
+    def _give_up(self) -> None:
+        _roll_back(self._store.db)
+        self._lock.__exit__()
 
 
 def _roll_back(db: sqlite3.Connection) -> None:

@@ -22,16 +22,16 @@ _BLANK = b" \t\r\n\x00"
 _tolerant = json.JSONDecoder(strict=False)  # raw control characters inside strings
 
 
-def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int]:
+def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int, bool]:
     """Rows from byte `start` on, about `limit` bytes of them.
 
-    Returns (rows, next start, bytes that follow and are not read). A last line without its end is
+    Returns (rows, next start, bytes that follow and are not read, whether the bound was reached). A last line without its end is
     taken only when it is a whole object; else it stays for the next call, since its writer may be
     at work. A line longer than `limit` is read whole.
     """
     size = os.fstat(file).st_size
     if start >= size:
-        return [], start, 0
+        return [], start, 0, False
     data = os.pread(file, min(limit, size - start), start)
     while data and b"\n" not in data and start + len(data) < size:
         data += os.pread(file, max(BLOCK, len(data)), start + len(data))
@@ -44,7 +44,7 @@ def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int]:
         stop = data.find(b"\n", at) + 1 or end
         rows += split(start + at, data[at:stop])
         at = stop
-    return rows, start + end, max(0, size - start - end)
+    return rows, start + end, max(0, size - start - end), start + len(data) < size
 
 
 def split(start: int, raw: bytes) -> list[Row]:

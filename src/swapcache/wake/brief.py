@@ -197,11 +197,11 @@ def _middle(page: _Page, state: WorkingState, say: dict[str, str]) -> None:
 
 def _next(page: _Page, state: WorkingState, say: dict[str, str], answered: bool) -> None:
     stated = [i.text for i in _of(state, "next")]
-    active = [i.text for i in _of(state, "task") if i.status == "active"]
+    active = sorted((i for i in _of(state, "task") if i.status == "active"), key=lambda i: i.record)
     if stated:
         page.section(say["next"], stated)
     elif active:
-        page.section(say["next"], [say["derived"].format(text=active[0])])
+        page.section(say["next"], [say["derived"].format(text=active[-1].text)])
     elif not answered:
         page.section(say["next"], [say["open-request"]])
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 
 from swapcache.capture import capture, events
-from swapcache.context.tokens import estimate
 from swapcache.errors import SealError, StoreError
 from swapcache.model import (
     SYSTEM,
@@ -122,11 +121,11 @@ def _again(store: Store, seq: int, event: Event) -> Woken:
         receipt.cause,
         receipt.form,
         verdict,
-        receipt.wall,
+        receipt.at,
         receipt.tokens,
         receipt.text,
-        0,
-        0,
+        receipt.omitted,
+        receipt.withheld,
         decision,
     )
 
@@ -393,14 +392,18 @@ def _receipt(store: Store, found: Scene, woken: Woken, epoch: str) -> None:
             parent = found.subject.number
             _take_over(store, ledger, found.subject)
         meta = {
+            "at": woken.at,
             "cause": woken.cause,
             "epoch": epoch,
             "form": woken.form,
             "kind": "wake",
+            "omitted": woken.omitted,
             "origin": SYSTEM,
             "session": me.id,
             "tokens": woken.tokens,
+            "verdict": woken.verdict.name,
             "wall": now(),
+            "withheld": woken.withheld,
         }
         seq = writer.append([NewRecord(woken.text.encode("utf-8", "replace"), meta)])
         sessions.add_receipt(store.db, seq, me.number, epoch)
@@ -422,10 +425,15 @@ def read_receipt(store: Store, seq: int) -> Receipt:
     meta, text = found[0].meta, found[0].body.decode("utf-8", "replace")
     return Receipt(
         seq,
-        str(meta.get("epoch")),
-        str(meta.get("form")),
-        str(meta.get("cause")),
-        str(meta.get("wall")),
+        str(meta["session"]),
+        str(meta["epoch"]),
+        str(meta["form"]),
+        str(meta["cause"]),
+        str(meta["verdict"]),
+        str(meta["at"]),
+        str(meta["wall"]),
         text,
-        int(meta.get("tokens") or estimate(text)),
+        int(meta["tokens"]),
+        int(meta["omitted"]),
+        int(meta["withheld"]),
     )
