@@ -131,9 +131,7 @@ def newest_failure(since: str) -> str:
     return f"{last.get('wall')} {last.get('event')}: {last.get('message')}"[:300]
 
 
-def _spool(
-    argv: list[str], payload: "dict[str, Any]", event: Event, problem: Exception
-) -> None:
+def _spool(argv: list[str], payload: "dict[str, Any]", event: Event, problem: Exception) -> None:
     """Keeps an event that could not be stored; only what no transcript holds."""
     kept = {k: v for k, v in payload.items() if k not in ("tool_response", "tool_input")}
     whose = list(event.identity)
@@ -161,7 +159,8 @@ def _drain() -> None:
     for line in lines:
         try:
             kept = json.loads(line)
-            event = parse(*kept["argv"], kept["payload"])
+            host, name = kept["argv"]
+            event = parse(host, name, kept["payload"])
             if event is None or event.name == "start":
                 continue
             # whoever drains is neither in that workspace nor the process of that event

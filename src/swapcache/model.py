@@ -10,7 +10,8 @@ from collections import namedtuple
 
 TYPE_CHECKING = False  # the name type checkers know; importing typing costs a sixth of the hook
 if TYPE_CHECKING:
-    from typing import Any, Final, NamedTuple
+    from typing import Any, Final
+    from typing import NamedTuple as NamedTuple
 else:
 
     class _TupleMeta(type):
@@ -21,7 +22,10 @@ else:
                 return super().__new__(mcls, name, bases, body)
             fields = tuple(body.get("__annotations__", ()))
             made = namedtuple(
-                name, fields, defaults=[body[f] for f in fields if f in body], module=body["__module__"]
+                name,
+                fields,
+                defaults=[body[f] for f in fields if f in body],
+                module=body["__module__"],
             )
             for key, value in body.items():
                 if key not in fields and key not in ("__module__", "__qualname__"):

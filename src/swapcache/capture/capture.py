@@ -97,7 +97,7 @@ class Ledger:
         self.add(message, record)
         return record
 
-    def save(self, touched: str = "", **changes: "Any") -> None:
+    def save(self, touched: str = "", **changes: Any) -> None:
         """Writes the state row and what changed about the session."""
         body = self.fold.dump()
         provisional = json.dumps(self.provisional, ensure_ascii=False)

@@ -58,7 +58,8 @@ def host() -> tuple[Process | None, tuple[int, ...]]:
 
     Also the pids above that one.
     """
-    pid, above = os.getppid(), []
+    pid = os.getppid()
+    above: list[int] = []
     owner: Process | None = None
     while pid > 1 and len(above) < 64:
         found = _stat(pid)

@@ -182,5 +182,3 @@ def run(session: Path, kill_at: int) -> Outcome:
         home = Path(folder)
         isolate(home)
         return wake(kill(session, kill_at, home))
-
-

@@ -20,8 +20,10 @@ from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    Edit = Callable[[str, str], str]
 
 NAME = "claude-code"
 EVENTS = {

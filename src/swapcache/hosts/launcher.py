@@ -70,5 +70,5 @@ def install() -> bool:
         pass  # absent: written just below
     files.private_directory(os.path.dirname(path()))
     files.publish(path(), wanted)
-    os.chmod(path(), 0o700)  # noqa: S103 - it is a program, for its owner only
+    os.chmod(path(), 0o700)
     return True

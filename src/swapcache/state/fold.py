@@ -208,9 +208,7 @@ def _call(fold: Fold, call: ToolCall, message: Message, record: int) -> None:
         fold.facts(f"{change[0]} {rules.command(call)}", message, record, AGENT)
 
 
-def _plan(
-    fold: Fold, tasks: list[list[str]], output: str, message: Message, record: int
-) -> None:
+def _plan(fold: Fold, tasks: list[list[str]], output: str, message: Message, record: int) -> None:
     """What a plan tool did. A `list` is the whole plan: what it leaves out is no task any more."""
     names = {key[:LINE_LIMIT] for operation, key, _, _ in tasks if operation == "list"}
     kept = fold.of("task")
@@ -316,4 +314,3 @@ _RULES = {
     "command": _quiet,
     "heartbeat": _quiet,
 }
-

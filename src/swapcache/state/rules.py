@@ -29,14 +29,15 @@ STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancell
 
 FACT_LIMIT = 160
 FILES = frozenset(
-    "py js ts tsx jsx go rs java c h cpp md json jsonl toml yaml yml sh sql txt html css csv png jpg"
-    " ipynb lock cfg ini env xml vue rb php swift kt".split()
+    "py js ts tsx jsx go rs java c h cpp md json jsonl toml yaml yml sh sql txt html css csv png"
+    " jpg ipynb lock cfg ini env xml vue rb php swift kt".split()
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = f"{_LETTERS}{_LETTERS.upper()}0123456789_"
 _HEX = "0123456789abcdef"
 _OPENING = "()[]{}<>\"'`,;:!?*|\\"
 _CLOSING = _OPENING + "."
+_NO_PATH = "<>\"'`|,;()$*{}"
 
 
 def facts(text: str) -> list[str]:
@@ -79,7 +80,7 @@ def _is_fact(token: str) -> bool:
     if "/" in token:
         token = token.removeprefix("./")
         named = any(part.strip("._-+@~") for part in token.split("/"))
-        return named and not any(c in token for c in "<>\"'`|,;()$*{}") and token != "and/or"
+        return named and not any(c in token for c in _NO_PATH)
     if token[0] == "#":
         return token[1:].isdigit()
     stem, dot, end = token.rpartition(".")
@@ -194,7 +195,9 @@ def committed(line: str, output: str) -> str:
 def error_line(output: str) -> str:
     """The line of an output that says what failed, at most 160 characters."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    lines = [line.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>") for line in lines]
+    lines = [
+        line.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>") for line in lines
+    ]
     words = ("error", "failed", "exception", "fatal", "not found", "denied", "错误", "失败")
     for line in reversed(lines):
         lower = line.lower()

@@ -115,5 +115,3 @@ def select(agent: str | None, workspace: str | None, host: str | None = None) ->
             "then work with the agent, or try `swapcache drill`"
         )
     raise SelectionError("\n".join([f"{what}; choose one of:", *lines]))
-
-

@@ -32,7 +32,7 @@ _escape = json.encoder.encode_basestring_ascii
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 
-def canon(value: "Any") -> bytes:
+def canon(value: Any) -> bytes:
     """The one byte form of a JSON value that is hashed."""
     return _encode(value).encode("ascii")
 

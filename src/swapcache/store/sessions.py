@@ -102,7 +102,7 @@ def touch(
     if ended is not None:
         sets.append("ended=?, reason=?")
         values += [ended, reason]
-    db.execute(f"UPDATE session SET {', '.join(sets)} WHERE number=?", (*values, number))  # noqa: S608
+    db.execute(f"UPDATE session SET {', '.join(sets)} WHERE number=?", (*values, number))
 
 
 # -- sources ---------------------------------------------------------------------------------------
@@ -120,8 +120,8 @@ def find_source(db: sqlite3.Connection, number: int, path: str) -> Source | None
 def sources(db: sqlite3.Connection, number: int) -> list[Source]:
     """The newest generation of every transcript of a session."""
     rows = db.execute(
-        f"SELECT {_SOURCE} FROM source WHERE session=? GROUP BY path"
-        " HAVING generation = max(generation)",
+        f"SELECT {_SOURCE} FROM source AS s WHERE session=? AND generation ="
+        " (SELECT max(generation) FROM source WHERE session=s.session AND path=s.path)",
         (number,),
     )
     return [Source(*row) for row in rows]
@@ -233,7 +233,7 @@ def snapshots(db: sqlite3.Connection, number: int | None, limit: int) -> list[tu
     """(sequence number, session) of the newest snapshots."""
     where, values = ("", ()) if number is None else ("WHERE session=?", (number,))
     return db.execute(
-        f"SELECT seq, session FROM snapshot {where} ORDER BY seq DESC LIMIT ?",  # noqa: S608
+        f"SELECT seq, session FROM snapshot {where} ORDER BY seq DESC LIMIT ?",
         (*values, limit),
     ).fetchall()
 

@@ -160,8 +160,7 @@ class Store:
         with self.snapshot() as verdict:
             if self.keys is None or verdict.name == "FOREIGN":
                 return verdict
-            expected = 0
-            for record, good in self.read(0, 1 << 62):
+            for expected, (record, good) in enumerate(self.read(0, 1 << 62)):
                 if record.seq != expected or not good:
                     return Verdict(
                         "PREFIX" if expected else "MODIFIED",
@@ -169,7 +168,6 @@ class Store:
                         expected - 1,
                         verdict.seen,
                     )
-                expected += 1
             return verdict
 
     def renew_witness(self) -> Verdict:
@@ -190,6 +188,7 @@ class Store:
         (nothing is appended then), BusyError, NoSpaceError, StoreError.
         """
         return Writing(self)
+
 
 class Reading:
     """See Store.snapshot."""
@@ -396,4 +395,6 @@ def _begin_chain(store: Store) -> None:
 
 def _uuid() -> str:
     raw = os.urandom(16).hex()
-    return f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-{'89ab'[int(raw[16], 16) & 3]}{raw[17:20]}-{raw[20:]}"
+    return (
+        f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-{'89ab'[int(raw[16], 16) & 3]}{raw[17:20]}-{raw[20:]}"
+    )

@@ -1,1 +1,1 @@
-"""Readers of hosts' transcripts, one file per format. They never write and never raise on damage."""
+"""Readers of hosts' transcripts, one file per format. They never write, never raise on damage."""

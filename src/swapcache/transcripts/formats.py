@@ -18,10 +18,10 @@ class Format(NamedTuple):
     """A reader. `message` gives None for rows that are no messages."""
 
     name: str
-    matches: "Callable[[dict[str, Any]], bool]"
-    session_of: "Callable[[dict[str, Any]], str]"
-    workspace_of: "Callable[[dict[str, Any]], str]"
-    message: "Callable[[dict[str, Any]], Message | None]"
+    matches: Callable[[dict[str, Any]], bool]
+    session_of: Callable[[dict[str, Any]], str]
+    workspace_of: Callable[[dict[str, Any]], str]
+    message: Callable[[dict[str, Any]], Message | None]
 
 
 def by_name(name: str) -> Format:

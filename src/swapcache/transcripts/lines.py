@@ -25,9 +25,9 @@ _tolerant = json.JSONDecoder(strict=False)  # raw control characters inside stri
 def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int, bool]:
     """Rows from byte `start` on, about `limit` bytes of them.
 
-    Returns (rows, next start, bytes that follow and are not read, whether the bound was reached). A last line without its end is
-    taken only when it is a whole object; else it stays for the next call, since its writer may be
-    at work. A line longer than `limit` is read whole.
+    Returns (rows, next start, bytes that follow and are not read, whether the bound was reached).
+    A last line without its end is taken only when it is a whole object; else it stays for the next
+    call, since its writer may be at work. A line longer than `limit` is read whole.
     """
     size = os.fstat(file).st_size
     if start >= size:

@@ -206,9 +206,7 @@ def _next(page: _Page, state: WorkingState, say: dict[str, str], answered: bool)
         page.section(say["next"], [say["open-request"]])
 
 
-def calls(
-    page: _Page, state: WorkingState, finished: dict[str, str], say: dict[str, str]
-) -> None:
+def calls(page: _Page, state: WorkingState, finished: dict[str, str], say: dict[str, str]) -> None:
     """Calls without a result; those that a hook saw finish stand apart."""
     open_calls = [i for i in state.items if i.kind == "unknown"]
     page.section(say["unknown"], [i.text for i in open_calls if i.key not in finished])
@@ -268,5 +266,3 @@ def _finish(page: _Page, say: dict[str, str], withheld: int) -> Brief:
 def _wrap(page: _Page, withheld: int) -> Brief:
     text = fence.frame("\n".join(page.lines), page.mark)
     return Brief(text, estimate(text), page.omitted, withheld)
-
-

@@ -312,12 +312,8 @@ def _head(
 
 
 def _tail(found: Scene, say: dict[str, str], failing: str) -> list[str]:
-    lines = [
-        say["living"].format(session=s.key, since=times.shown(s.begun)) for s in found.living
-    ]
-    lines += [
-        say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others
-    ]
+    lines = [say["living"].format(session=s.key, since=times.shown(s.begun)) for s in found.living]
+    lines += [say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others]
     if failing:
         lines.append(say["failing"].format(line=failing))
     return lines

@@ -1,0 +1,114 @@
+"""swapcache setup: install a host's hooks, after showing the change."""
+
+import difflib
+import os
+import subprocess
+import sys
+
+import click
+
+from swapcache import __version__, paths
+from swapcache.cli.options import words
+from swapcache.errors import HostError
+from swapcache.hosts import claude_code, launcher
+from swapcache.store import files
+from swapcache.store.store import now
+
+EPHEMERAL = ("/uv/archive-v0/", "/uv/builds-v0/", "/pipx/.cache/", "/.cache/pipx/")
+
+
+@click.command()
+@click.option("--host", "hosts", multiple=True, type=click.Choice((claude_code.NAME,)))
+@click.option("--dry-run", is_flag=True, help="Show the change, write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
+    """Install the hooks of a host: show the diff, ask, back up, write, try the hook.
+
+    Only our own entries are added; everything else in the file stays.
+    """
+    refuse_ephemeral()
+    if not hosts and not os.path.isdir(claude_code.state_dir()):
+        raise HostError(
+            f"no host was found ({claude_code.state_dir()} does not exist); start Claude Code "
+            "once, or name it: swapcache setup --host claude-code"
+        )
+    change(claude_code.installed, dry_run, yes, "install")
+    if not dry_run:
+        launcher.install()
+        prove()
+        words(
+            "installed. From the next session on the state is recorded; "
+            "`swapcache status` shows it, `swapcache uninstall` takes it back."
+        )
+
+
+def change(edit: "claude_code.Edit", dry_run: bool, yes: bool, verb: str) -> bool:
+    """Shows and writes a change of the settings file; False when there is nothing to change."""
+    path = claude_code.settings_file()
+    before = read(path)
+    after = edit(before, paths.launcher())
+    if after == before:
+        words(f"{path}: nothing to {verb}")
+        return False
+    diff = difflib.unified_diff(
+        before.splitlines(),
+        after.splitlines(),
+        path,
+        f"{path} (swapcache {__version__})",
+        "",
+        "",
+        3,
+        "",
+    )
+    click.echo("\n".join(diff))
+    if dry_run:
+        return False
+    if not yes:
+        if not sys.stdin.isatty():
+            raise HostError("nothing was changed: there is no terminal to ask; add --yes")
+        click.confirm(f"change {path}?", abort=True, err=True)
+    write(path, before, after)
+    return True
+
+
+def read(path: str) -> str:
+    """The settings file, empty when there is none. Raises HostError."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as problem:
+        raise HostError(f"{path} cannot be read ({problem}); nothing was changed") from problem
+
+
+def write(path: str, before: str, after: str) -> None:
+    """Backs the file up and replaces it; a link is followed, so that it stays one."""
+    real = os.path.realpath(path)
+    mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else 0o600
+    if before:
+        files.private_directory(paths.backups_dir())
+        name = f"{now().replace(':', '')}-{os.urandom(2).hex()}-settings.json"
+        files.publish(f"{paths.backups_dir()}/{name}", before)
+        words(f"backup: {paths.backups_dir()}/{name}")
+    files.private_directory(os.path.dirname(real))
+    files.publish(real, after)
+    os.chmod(real, mode)
+
+
+def refuse_ephemeral() -> None:
+    """A cache that a tool clears is no place for what hosts will call. Raises HostError."""
+    if any(part in launcher.package() for part in EPHEMERAL):
+        raise HostError(
+            "this swapcache runs from a cache that will be cleared; install it first, with "
+            "`pipx install swapcache` or `uv tool install swapcache`"
+        )
+
+
+def prove() -> None:
+    """Calls the launcher as a host does, with an event that stores nothing. Raises HostError."""
+    run = [paths.launcher(), claude_code.NAME, "Notification"]
+    done = subprocess.run(run, input=b"{}", capture_output=True, check=False)  # noqa: S603
+    if done.returncode or done.stdout or done.stderr:
+        said = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+        raise HostError(f"the hook does not run: exit {done.returncode}, {said!r}")

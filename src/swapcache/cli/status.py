@@ -1,0 +1,135 @@
+"""swapcache status: stores, sizes, the newest injection, failures."""
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from swapcache import paths
+from swapcache.capture import events
+from swapcache.cli.options import emit, json_option, store_options
+from swapcache.errors import SwapcacheError
+from swapcache.hosts import claude_code
+from swapcache.store import identity, sessions
+from swapcache.store.store import Store
+
+
+@click.command()
+@store_options
+@json_option
+def command(agent: str | None, workspace: str | None, as_json: bool) -> None:
+    """Show what is recorded and whether recording works. Exit code 1 when something is wrong."""
+    known = identity.listing()
+    if agent or workspace:
+        wanted = identity.select(agent, workspace)
+        known = [pair for pair in known if pair[0] == wanted]
+    stores = [_store(store_id) for store_id, _ in known]
+    failures = _failures()
+    value: dict[str, Any] = {
+        "hosts": {claude_code.NAME: _installed()},
+        "stores": stores,
+        "failures": failures,
+        "spooled": _size(paths.spool_file()),
+    }
+    if as_json:
+        emit(value)
+    else:
+        _print(value)
+    if failures or any(s["verdict"] != "VERIFIED" for s in stores):
+        sys.exit(1)
+
+
+def _installed() -> str:
+    try:
+        with open(claude_code.settings_file(), encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return "no settings file"
+    if paths.launcher() not in text:
+        return "not installed"
+    return "installed" if os.access(paths.launcher(), os.X_OK) else "launcher is missing"
+
+
+def _store(store_id: str) -> dict[str, Any]:
+    try:
+        store = Store(store_id)
+    except SwapcacheError as problem:
+        return {"id": store_id, "verdict": "UNREADABLE", "detail": str(problem)}
+    try:
+        verdict = store.check()
+        last = sessions.last_receipt(store.db)
+        everyone = sessions.sessions(store.db)
+        return {
+            "id": store_id,
+            "workspace": store.identity.workspace,
+            "host": store.identity.host,
+            "agent": store.identity.agent,
+            "verdict": verdict.name,
+            "detail": verdict.detail,
+            "records": store.head()[0] + 1,
+            "sessions": len(everyone),
+            "living": sum(1 for s in everyone if events.living(store, s) is True),
+            "bytes": _tree(store.directory),
+            "last_record": everyone[0].touched if everyone else "",
+            "last_injection": None if last is None else last,
+        }
+    finally:
+        store.close()
+
+
+def _tree(folder: str) -> int:
+    return sum(_size(f"{folder}/{name}") for name in os.listdir(folder))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _failures() -> list[dict[str, Any]]:
+    """The newest ten lines of the error log."""
+    try:
+        with open(paths.error_log(), "rb") as file:
+            lines = file.read().splitlines()[-10:]
+    except FileNotFoundError:
+        return []
+    found = []
+    for line in lines:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            found.append({"message": line.decode("utf-8", "replace"), "error": "torn line"})
+    return found
+
+
+def _print(value: dict[str, Any]) -> None:
+    for host, state in value["hosts"].items():
+        click.echo(f"{host}: {state}")
+    if not value["stores"]:
+        click.echo("nothing is recorded yet")
+    for store in value["stores"]:
+        if store["verdict"] == "UNREADABLE":
+            click.echo(f"{store['id']}: UNREADABLE: {store['detail']}")
+            continue
+        injected = (
+            "" if store["last_injection"] is None else f", injected #{store['last_injection']}"
+        )
+        click.echo(
+            f"{store['verdict']:<10} {store['workspace']}  ({store['host']}, {store['agent']}): "
+            f"{store['records']} records, {store['sessions']} sessions, {store['living']} living, "
+            f"{store['bytes'] / 1e6:.1f} MB, last {store['last_record'] or '-'}{injected}"
+        )
+        if store["detail"]:
+            click.echo(f"  {store['detail']}")
+    if value["spooled"]:
+        click.echo(f"{value['spooled']} bytes wait in the spool {paths.spool_file()}")
+    for failure in value["failures"]:
+        click.echo(
+            f"failure {failure.get('wall')} {failure.get('event')}: {failure.get('message')}"
+        )
+    if value["failures"]:
+        click.echo(f"when they are dealt with, remove {paths.error_log()}")
