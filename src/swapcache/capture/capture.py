@@ -24,7 +24,8 @@ from swapcache.model import (
 )
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
-from swapcache.store.store import Store, Writer, now
+from swapcache.store.store import Store, now
+from swapcache.store.writing import Writer
 from swapcache.transcripts import formats
 
 TYPE_CHECKING = False

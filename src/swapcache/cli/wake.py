@@ -13,7 +13,7 @@ from swapcache.hosts import known
 from swapcache.model import Session
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
-from swapcache.wake import policy, times
+from swapcache.wake import policy, receipts, scene, times
 from swapcache.wake import wake as waking
 
 NOBODY = Session(-1, "", "", 0, None, None, "", "", "", "", 0, 0, -1)
@@ -91,10 +91,10 @@ def command(
         sys.exit(1)
 
 
-def _scene(store: Store, key: str, cause: str, audience: str) -> waking.Scene:
+def _scene(store: Store, key: str, cause: str, audience: str) -> scene.Scene:
     """The session that was asked for, caught up; else the newest that the caller may see."""
     try:
-        waking.settle(store, store.identity.host)
+        scene.settle(store, store.identity.host)
         for session in sessions.open_sessions(store.db):
             if key in ("", session.key, session.id):
                 events.reconcile(store, session, store.identity.host, gone=False)
@@ -110,9 +110,9 @@ def _scene(store: Store, key: str, cause: str, audience: str) -> waking.Scene:
     else:
         subject = _newest(store, everyone)
     if cause == "unknown" and subject is not None:
-        over = subject.ended and subject.reason != waking.CRASH
-        cause = "restart" if over else waking.CRASH
-    return waking.Scene(NOBODY, subject, (), (), cause, audience)
+        over = subject.ended and subject.reason != scene.CRASH
+        cause = "restart" if over else scene.CRASH
+    return scene.Scene(NOBODY, subject, (), (), cause, audience)
 
 
 def _newest(store: Store, everyone: list[Session]) -> Session | None:
@@ -139,7 +139,7 @@ def _last(store: Store, as_json: bool) -> None:
     seq = sessions.last_receipt(store.db)
     if seq is None:
         raise SelectionError("nothing was injected yet in this workspace")
-    kept = waking.read_receipt(store, seq)
+    kept = receipts.read(store, seq)
     if as_json:
         emit({**kept._asdict(), "chars": len(kept.text), "bytes": len(kept.text.encode())})
         return

@@ -22,8 +22,7 @@ from swapcache.state import rules
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
-from swapcache.wake import fence
-from swapcache.wake.wake import read_receipt
+from swapcache.wake import fence, receipts
 
 SHIPPED = Path(__file__).with_name("session.jsonl")
 PLAY_TIMEOUT = 600.0
@@ -158,7 +157,7 @@ def receipt(project: str, text: str) -> dict[str, object]:
     store = Store(found)
     try:
         seq = sessions.last_receipt(store.db)
-        kept = read_receipt(store, seq) if seq is not None else None
+        kept = receipts.read(store, seq) if seq is not None else None
     finally:
         store.close()
     if kept is None or kept.text != text:

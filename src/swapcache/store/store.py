@@ -1,27 +1,23 @@
 """One store: its keys, its head, its chain.
 
-Owns the order of every write (lock, begin, check head against witness, append, head, commit,
-witness) and of every read (witness first, then one read transaction). Promises that a record is on
-the disk when `append` returned and its transaction ended, and that nothing is ever appended behind
-a broken chain. Never interprets what it stores.
+Owns the verdict on the head and the reading back of records. Promises that what it reads is judged
+record by record, and that a key is never created where stores exist. Never interprets what it
+stores.
 """
 
 import os
-import sqlite3
 import time
 import zlib
 
 from swapcache import paths
-from swapcache.errors import KeyProblem, SealError, StoreError
+from swapcache.errors import KeyProblem, StoreError
 from swapcache.model import Identity, NewRecord, Record, Verdict
 from swapcache.store import database, files, identity, seal, witness
+from swapcache.store.writing import Reading, Writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-CHUNK = 65536
-LEVEL = 1  # of zlib: 64 KB in 0.7 ms; level 6 takes three times as long for a seventh less
+    from collections.abc import Iterator
 
 
 def now() -> str:
@@ -116,7 +112,7 @@ class Store:
         row = self.db.execute("SELECT tag FROM record WHERE seq=?", (seq,)).fetchone()
         return row[0].hex() if row else ""
 
-    def snapshot(self) -> "Reading":
+    def snapshot(self) -> Reading:
         """A context: one consistent view of the store; gives the verdict on its head."""
         return Reading(self)
 
@@ -181,88 +177,13 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def writing(self) -> "Writing":
+    def writing(self) -> Writing:
         """A context: a transaction of the only writer; gives the Writer.
 
         Committed, synced and witnessed at its end. Raises SealError when the chain is not VERIFIED
         (nothing is appended then), BusyError, NoSpaceError, StoreError.
         """
         return Writing(self)
-
-
-class Reading:
-    """See Store.snapshot."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __enter__(self) -> Verdict:
-        store = self._store
-        seen = store.witnessed()  # before the transaction: an honest witness only trails
-        store.db.execute("BEGIN")
-        return store.judge(seen)
-
-    def __exit__(self, *_: object) -> None:
-        _roll_back(self._store.db)
-
-
-class Writing:
-    """See Store.writing."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lock = files.Lock(paths.lock_file(store.id), store.wait)
-        self._seen: witness.Seen | None = None
-        self._writer: Writer | None = None
-
-    def __enter__(self) -> "Writer":
-        store = self._store
-        self._lock.__enter__()
-        try:
-            self._seen = store.witnessed()
-            store.db.execute("BEGIN IMMEDIATE")
-            verdict = store.judge(self._seen)
-            if not verdict.good or store.keys is None:
-                raise SealError(
-                    f"{store.directory} is {verdict.name} ({verdict.detail}); nothing was "
-                    "appended; run: swapcache verify --full"
-                )
-            self._writer = Writer(store.db, store.keys, *store.head())
-            return self._writer
-        except BaseException as error:
-            self._give_up()
-            if isinstance(error, sqlite3.Error):
-                raise database.problem(error, store.directory) from error
-            raise
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        store, writer, seen = self._store, self._writer, self._seen
-        if error is not None or writer is None or store.keys is None:
-            self._give_up()
-            if isinstance(error, sqlite3.Error):
-                raise database.problem(error, store.directory) from error
-            return
-        try:
-            writer.finish()
-            store.db.execute("COMMIT")
-        except sqlite3.Error as refused:
-            self._give_up()
-            raise database.problem(refused, store.directory) from refused
-        try:
-            if seen is None or seen.store != store.uuid or writer.seq > seen.seq:
-                path = paths.witness_file(store.id)
-                witness.write(path, store.keys, store.uuid, writer.seq, writer.tag, seen)
-        finally:
-            self._lock.__exit__()
-
-    def _give_up(self) -> None:
-        _roll_back(self._store.db)
-        self._lock.__exit__()
-
-
-def _roll_back(db: sqlite3.Connection) -> None:
-    if db.in_transaction:
-        db.execute("ROLLBACK")
 
 
 def _meta(text: str) -> "dict[str, object]":
@@ -273,73 +194,6 @@ def _meta(text: str) -> "dict[str, object]":
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-class Writer:
-    """Appends records inside a transaction of `Store.writing`."""
-
-    def __init__(self, db: sqlite3.Connection, keys: seal.Keys, seq: int, tag: str) -> None:
-        self.db = db
-        self.keys = keys
-        self.seq = seq
-        self.tag = tag
-        self._moved = False
-
-    def append(self, records: "Iterable[NewRecord]") -> int:
-        """Seals records in order; returns the first one's sequence number.
-
-        Record k of the call gets the returned number plus k.
-        """
-        first = self.seq + 1
-        rows: list[tuple[object, ...]] = []
-        parts: list[bytes] = []
-        filled = 0
-        chunk = self._next_chunk()
-        for record in records:
-            body = record.body
-            if parts and filled + len(body) > CHUNK:
-                self._flush(chunk, parts, rows)
-                parts, rows, filled, chunk = [], [], 0, chunk + 1
-            self.seq += 1
-            digest = seal.sha256(body)
-            meta = seal.canon(record.meta).decode("ascii")
-            self.tag = self.keys.tag(self.seq, digest, meta, self.tag)
-            rows.append(
-                (
-                    self.seq,
-                    chunk,
-                    filled,
-                    len(body),
-                    bytes.fromhex(digest),
-                    meta,
-                    bytes.fromhex(self.tag),
-                    record.source,
-                    record.position,
-                )
-            )
-            parts.append(body)
-            filled += len(body)
-        if rows:
-            self._flush(chunk, parts, rows)
-            self._moved = True
-        return first
-
-    def _next_chunk(self) -> int:
-        newest = self.db.execute("SELECT max(id) FROM chunk").fetchone()[0]
-        return 0 if newest is None else int(newest) + 1
-
-    def _flush(self, chunk: int, parts: list[bytes], rows: list[tuple[object, ...]]) -> None:
-        data = zlib.compress(b"".join(parts), LEVEL)
-        self.db.execute("INSERT INTO chunk VALUES (?,?)", (chunk, data))
-        self.db.executemany("INSERT INTO record VALUES (?,?,?,?,?,?,?,?,?)", rows)
-
-    def finish(self) -> None:
-        """Moves the head; called by `Store.writing` before the commit."""
-        if self._moved:
-            self.db.execute(
-                "INSERT OR REPLACE INTO head VALUES (1,?,?,?)",
-                (self.seq, self.tag, self.keys.head_mac(self.seq, self.tag)),
-            )
 
 
 def open_store(wanted: Identity, wait: float = 2.0) -> Store:

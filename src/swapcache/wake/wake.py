@@ -7,59 +7,23 @@ session's work is shown to nobody else. Never waits for a model or a network.
 
 from __future__ import annotations
 
-import json
-
 from swapcache.capture import capture, events
-from swapcache.errors import SealError, StoreError
+from swapcache.errors import SealError
 from swapcache.model import (
-    SYSTEM,
     Event,
-    Message,
     NamedTuple,
-    NewRecord,
-    Receipt,
     Session,
     Verdict,
     WorkingState,
 )
-from swapcache.state import fold as folding
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
-from swapcache.wake import brief, labels, policy, times
+from swapcache.wake import brief, labels, policy, receipts, times
+from swapcache.wake import scene as scenes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-TAKEN_OVER = (
-    "next",
-    "task",
-    "request",
-    "unknown",
-    "question",
-    "decision",
-    "constraint",
-    "insight",
-    "error",
-    "change",
-    "commit",
-    "fact",
-    "done",
-    "discussed",
-)
-
-
-class Scene(NamedTuple):
-    """What the store shows when a session starts."""
-
-    me: Session
-    subject: Session | None
-    """Whose work is shown: this session's own, or one that is over."""
-    living: tuple[Session, ...]
-    others: tuple[Session, ...]
-    """More sessions that are over and were not taken over."""
-    cause: str
-    audience: str
 
 
 class Woken(NamedTuple):
@@ -91,7 +55,7 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
             compacted = event.cause in ("compact", "overflow")
             ended = "" if me.ended else None
             ledger.save(process=event.process, compacted=compacted, ended=ended)
-        settle(store, event.host)
+        scenes.settle(store, event.host)
         me = sessions.session(store.db, me.number)
         events.reconcile(store, me, event.host, gone=False)
     except SealError:
@@ -100,10 +64,10 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
     shown = sessions.receipt(store.db, me.number, epoch)
     if shown is not None:
         return _again(store, shown, event)
-    found = scene(store, me, event)
+    found = scenes.scene(store, me, event)
     woken = tell(store, found, settings, now_wall=wall, failing=failing)
     if woken.text:
-        _receipt(store, found, woken, epoch)
+        receipts.keep(store, found, woken, epoch)
     return woken
 
 
@@ -114,7 +78,7 @@ def _epoch(me: Session, event: Event) -> str:
 
 
 def _again(store: Store, seq: int, event: Event) -> Woken:
-    receipt = read_receipt(store, seq)
+    receipt = receipts.read(store, seq)
     decision = policy.Decision(receipt.form, "same epoch", ("these bytes were shown already",))
     verdict = store.check()
     return Woken(
@@ -130,60 +94,9 @@ def _again(store: Store, seq: int, event: Event) -> Woken:
     )
 
 
-def settle(store: Store, host: str) -> None:
-    """Closes the books of every session that is proven dead: captured to its end, then marked."""
-    for session in sessions.open_sessions(store.db):
-        if events.living(store, session) is False:
-            events.reconcile(store, session, host, gone=True)
-            with store.writing():
-                sessions.touch(store.db, session.number, session.touched, ended=now(), reason=CRASH)
-
-
-CRASH = "crash"
-"""Reason of a session that ended without saying so."""
-
-
-def scene(store: Store, me: Session, event: Event) -> Scene:
-    """Who lives, who is over, and whose work this session should be told."""
-    living, over = _others(store, me)
-    inside = [s for s in living if s.process and s.process.pid in event.ancestors]
-    audience = "child" if inside else "owner"
-    if event.cause in ("resume", "compact", "overflow"):
-        return Scene(me, me, tuple(living), (), event.cause, audience)
-    subject = over[0] if over else None
-    cause = event.cause
-    if cause == "unknown" and subject is not None:
-        cause = CRASH if subject.reason == CRASH or not subject.ended else "restart"
-    return Scene(me, subject, tuple(living), tuple(over[1:3]), cause, audience)
-
-
-def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
-    """(living or not proven dead, over and not taken over), newest record first."""
-    living, over = [], []
-    everyone = sessions.sessions(store.db)
-    alive = {s.number for s in everyone if events.living(store, s) is not False}
-    taken = {
-        s.parent
-        for s in everyone
-        if s.parent is not None and s.number != me.number and (s.number in alive or s.requests)
-    }
-    for session in everyone:
-        if session.number == me.number:
-            continue
-        if session.number in alive:
-            recent = times.age(session.touched, now()) < 86400
-            known = events.living(store, session) is True
-            if known or recent:
-                living.append(session)
-                continue
-        if session.requests and session.number not in taken:
-            over.append(session)
-    return living, over
-
-
 def tell(
     store: Store,
-    found: Scene,
+    found: scenes.Scene,
     settings: dict[str, Any],
     *,
     now_wall: str,
@@ -195,10 +108,10 @@ def tell(
     limit = budget or settings["wake"]["budget"]
     with store.snapshot() as verdict:
         subject = found.subject
-        state, provisional, answered, proven = _known(store, subject)
+        state, provisional, answered, proven = scenes.known(store, subject)
         if verdict.good and not proven:
             verdict = Verdict("MODIFIED", "a record that this state stands on", verdict.have)
-        at = _last_wall(state, subject)
+        at = scenes.last_wall(state, subject)
         age = times.age(at, now_wall) if at else 0.0
         broken = not answered or any(i.kind == "failure" for i in state.items)
         case = policy.Case(
@@ -231,49 +144,6 @@ def tell(
             made.withheld,
             decision,
         )
-
-
-def _known(
-    store: Store, subject: Session | None
-) -> tuple[WorkingState, dict[str, Any], bool, bool]:
-    """(state, provisional, answered, proven) of a session, from its sealed row or its records.
-
-    proven: every record that an item came from verifies.
-    """
-    empty = WorkingState(-1, -1, (), {})
-    if subject is None:
-        return empty, {}, True, True
-    row = sessions.load_state(store.db, store.keys, subject.number)
-    if row is None:
-        fold, seq = capture.refold(store, subject)
-        provisional: dict[str, Any] = {}
-    else:
-        fold, seq = folding.Fold.load(row[1]), row[0]
-        provisional = json.loads(row[2])
-    state = fold.state(subject.number, seq)
-    prompt = provisional.get("prompt")
-    answered = fold.answered
-    if prompt:
-        lost = events.provisional_item(prompt, subject.last)
-        state = state._replace(items=(*state.items, lost))
-        answered = False
-    return state, provisional, answered, _proven(store, state)
-
-
-def _proven(store: Store, state: WorkingState) -> bool:
-    if store.keys is None:
-        return False
-    for seq in sorted({i.record for i in state.items if i.record >= 0}):
-        found = store.record(seq)
-        if found is None or not found[1]:
-            return False
-    return True
-
-
-def _last_wall(state: WorkingState, subject: Session | None) -> str:
-    return max((i.wall for i in state.items if i.wall), default="") or (
-        subject.touched if subject else ""
-    )
 
 
 def _head(
@@ -311,7 +181,7 @@ def _head(
     return lines
 
 
-def _tail(found: Scene, say: dict[str, str], failing: str) -> list[str]:
+def _tail(found: scenes.Scene, say: dict[str, str], failing: str) -> list[str]:
     lines = [say["living"].format(session=s.key, since=times.shown(s.begun)) for s in found.living]
     lines += [say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others]
     if failing:
@@ -320,7 +190,7 @@ def _tail(found: Scene, say: dict[str, str], failing: str) -> list[str]:
 
 
 def _pointer(
-    found: Scene,
+    found: scenes.Scene,
     decision: policy.Decision,
     verdict: Verdict,
     say: dict[str, str],
@@ -342,7 +212,7 @@ def _pointer(
 
 def _delta(
     store: Store,
-    found: Scene,
+    found: scenes.Scene,
     head: list[str],
     state: WorkingState,
     provisional: dict[str, Any],
@@ -359,7 +229,7 @@ def _delta(
         after = other.last > max(me.last, -1 if last is None else last)
         if other.number == me.number or not after or events.living(store, other):
             continue
-        theirs = _known(store, other)[0]
+        theirs = scenes.known(store, other)[0]
         for item in theirs.items:
             if item.kind in ("change", "commit", "done") and item.record > me.last:
                 elsewhere.append(f"{other.key[:8]}: {item.text}")
@@ -375,61 +245,4 @@ def _unsealed(store: Store, event: Event, settings: dict[str, Any]) -> Woken:
     me = sessions.find_session(
         store.db, event.session_key or event.session_id, event.session_id
     ) or Session(-1, event.session_key, event.session_id, 0, None, None, "", "", "", "", 0, 0, -1)
-    return tell(store, scene(store, me, event), settings, now_wall=now())
-
-
-def _receipt(store: Store, found: Scene, woken: Woken, epoch: str) -> None:
-    """Seals what was injected, and what the session took over with it."""
-    with store.writing() as writer:
-        me = sessions.session(store.db, found.me.number)
-        ledger = capture.Ledger(store, writer, me)
-        parent = None
-        if woken.form == "full" and found.subject and found.subject.number != me.number:
-            parent = found.subject.number
-            _take_over(store, ledger, found.subject)
-        meta = {
-            "at": woken.at,
-            "cause": woken.cause,
-            "epoch": epoch,
-            "form": woken.form,
-            "kind": "wake",
-            "omitted": woken.omitted,
-            "origin": SYSTEM,
-            "session": me.id,
-            "tokens": woken.tokens,
-            "verdict": woken.verdict.name,
-            "wall": now(),
-            "withheld": woken.withheld,
-        }
-        seq = writer.append([NewRecord(woken.text.encode("utf-8", "replace"), meta)])
-        sessions.add_receipt(store.db, seq, me.number, epoch)
-        ledger.save(parent=parent)
-
-
-def _take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
-    state = _known(store, subject)[0]
-    items = [i for i in state.items if i.kind in TAKEN_OVER and i.record >= 0]
-    text = json.dumps(items, ensure_ascii=False)
-    ledger.state_record(Message("system", "inherited", text, SYSTEM, now()), "wake")
-
-
-def read_receipt(store: Store, seq: int) -> Receipt:
-    """The receipt at `seq`. Raises StoreError when it is missing or does not verify."""
-    found = store.record(seq)
-    if found is None or not found[1]:
-        raise StoreError(f"receipt #{seq} does not verify; run: swapcache verify --full")
-    meta, text = found[0].meta, found[0].body.decode("utf-8", "replace")
-    return Receipt(
-        seq,
-        str(meta["session"]),
-        str(meta["epoch"]),
-        str(meta["form"]),
-        str(meta["cause"]),
-        str(meta["verdict"]),
-        str(meta["at"]),
-        str(meta["wall"]),
-        text,
-        int(meta["tokens"]),
-        int(meta["omitted"]),
-        int(meta["withheld"]),
-    )
+    return tell(store, scenes.scene(store, me, event), settings, now_wall=now())

@@ -1,0 +1,94 @@
+"""Receipts: proof of what was injected, and what a session took over with it.
+
+Owns the record of an injection. Promises that what is read back is byte for byte what the host was
+given, or an error. Never renders.
+"""
+
+from __future__ import annotations
+
+import json
+
+from swapcache.capture import capture
+from swapcache.errors import StoreError
+from swapcache.model import SYSTEM, Message, NewRecord, Receipt, Session
+from swapcache.store import sessions
+from swapcache.store.store import Store, now
+from swapcache.wake.scene import Scene, known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from swapcache.wake.wake import Woken
+
+TAKEN_OVER = (
+    "next",
+    "task",
+    "request",
+    "unknown",
+    "question",
+    "decision",
+    "constraint",
+    "insight",
+    "error",
+    "change",
+    "commit",
+    "fact",
+    "done",
+    "discussed",
+)
+
+
+def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> None:
+    """Seals what was injected, and what the session took over with it."""
+    with store.writing() as writer:
+        me = sessions.session(store.db, found.me.number)
+        ledger = capture.Ledger(store, writer, me)
+        parent = None
+        if woken.form == "full" and found.subject and found.subject.number != me.number:
+            parent = found.subject.number
+            _take_over(store, ledger, found.subject)
+        meta = {
+            "at": woken.at,
+            "cause": woken.cause,
+            "epoch": epoch,
+            "form": woken.form,
+            "kind": "wake",
+            "omitted": woken.omitted,
+            "origin": SYSTEM,
+            "session": me.id,
+            "tokens": woken.tokens,
+            "verdict": woken.verdict.name,
+            "wall": now(),
+            "withheld": woken.withheld,
+        }
+        seq = writer.append([NewRecord(woken.text.encode("utf-8", "replace"), meta)])
+        sessions.add_receipt(store.db, seq, me.number, epoch)
+        ledger.save(parent=parent)
+
+
+def _take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
+    state = known(store, subject)[0]
+    items = [i for i in state.items if i.kind in TAKEN_OVER and i.record >= 0]
+    text = json.dumps(items, ensure_ascii=False)
+    ledger.state_record(Message("system", "inherited", text, SYSTEM, now()), "wake")
+
+
+def read(store: Store, seq: int) -> Receipt:
+    """The receipt at `seq`. Raises StoreError when it is missing or does not verify."""
+    found = store.record(seq)
+    if found is None or not found[1]:
+        raise StoreError(f"receipt #{seq} does not verify; run: swapcache verify --full")
+    meta, text = found[0].meta, found[0].body.decode("utf-8", "replace")
+    return Receipt(
+        seq,
+        str(meta["session"]),
+        str(meta["epoch"]),
+        str(meta["form"]),
+        str(meta["cause"]),
+        str(meta["verdict"]),
+        str(meta["at"]),
+        str(meta["wall"]),
+        text,
+        int(meta["tokens"]),
+        int(meta["omitted"]),
+        int(meta["withheld"]),
+    )

@@ -1,0 +1,126 @@
+"""Who is there when a session starts: who lives, who is over, and whose work is shown.
+
+Owns the choice of the session whose work is shown, and reading its state back. Promises that a
+living session's work, or one that is not proven dead, is never chosen for another one, and that
+reading consumes nothing. Never decides whether it is told (policy) or how (brief).
+"""
+
+from __future__ import annotations
+
+import json
+
+from swapcache.capture import capture, events
+from swapcache.model import Event, NamedTuple, Session, WorkingState
+from swapcache.state import fold as folding
+from swapcache.store import sessions
+from swapcache.store.store import Store, now
+from swapcache.wake import times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Scene(NamedTuple):
+    """What the store shows when a session starts."""
+
+    me: Session
+    subject: Session | None
+    """Whose work is shown: this session's own, or one that is over."""
+    living: tuple[Session, ...]
+    others: tuple[Session, ...]
+    """More sessions that are over and were not taken over."""
+    cause: str
+    audience: str
+
+
+def settle(store: Store, host: str) -> None:
+    """Closes the books of every session that is proven dead: captured to its end, then marked."""
+    for session in sessions.open_sessions(store.db):
+        if events.living(store, session) is False:
+            events.reconcile(store, session, host, gone=True)
+            with store.writing():
+                sessions.touch(store.db, session.number, session.touched, ended=now(), reason=CRASH)
+
+
+CRASH = "crash"
+"""Reason of a session that ended without saying so."""
+
+
+def scene(store: Store, me: Session, event: Event) -> Scene:
+    """Who lives, who is over, and whose work this session should be told."""
+    living, over = _others(store, me)
+    inside = [s for s in living if s.process and s.process.pid in event.ancestors]
+    audience = "child" if inside else "owner"
+    if event.cause in ("resume", "compact", "overflow"):
+        return Scene(me, me, tuple(living), (), event.cause, audience)
+    subject = over[0] if over else None
+    cause = event.cause
+    if cause == "unknown" and subject is not None:
+        cause = CRASH if subject.reason == CRASH or not subject.ended else "restart"
+    return Scene(me, subject, tuple(living), tuple(over[1:3]), cause, audience)
+
+
+def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
+    """(living or not proven dead, over and not taken over), newest record first."""
+    living, over = [], []
+    everyone = sessions.sessions(store.db)
+    alive = {s.number for s in everyone if events.living(store, s) is not False}
+    taken = {
+        s.parent
+        for s in everyone
+        if s.parent is not None and s.number != me.number and (s.number in alive or s.requests)
+    }
+    for session in everyone:
+        if session.number == me.number:
+            continue
+        if session.number in alive:
+            recent = times.age(session.touched, now()) < 86400
+            known = events.living(store, session) is True
+            if known or recent:
+                living.append(session)
+                continue
+        if session.requests and session.number not in taken:
+            over.append(session)
+    return living, over
+
+
+def known(store: Store, subject: Session | None) -> tuple[WorkingState, dict[str, Any], bool, bool]:
+    """(state, provisional, answered, proven) of a session, from its sealed row or its records.
+
+    proven: every record that an item came from verifies.
+    """
+    empty = WorkingState(-1, -1, (), {})
+    if subject is None:
+        return empty, {}, True, True
+    row = sessions.load_state(store.db, store.keys, subject.number)
+    if row is None:
+        fold, seq = capture.refold(store, subject)
+        provisional: dict[str, Any] = {}
+    else:
+        fold, seq = folding.Fold.load(row[1]), row[0]
+        provisional = json.loads(row[2])
+    state = fold.state(subject.number, seq)
+    prompt = provisional.get("prompt")
+    answered = fold.answered
+    if prompt:
+        lost = events.provisional_item(prompt, subject.last)
+        state = state._replace(items=(*state.items, lost))
+        answered = False
+    return state, provisional, answered, _proven(store, state)
+
+
+def _proven(store: Store, state: WorkingState) -> bool:
+    if store.keys is None:
+        return False
+    for seq in sorted({i.record for i in state.items if i.record >= 0}):
+        found = store.record(seq)
+        if found is None or not found[1]:
+            return False
+    return True
+
+
+def last_wall(state: WorkingState, subject: Session | None) -> str:
+    return max((i.wall for i in state.items if i.wall), default="") or (
+        subject.touched if subject else ""
+    )
