@@ -14,7 +14,7 @@ import sys
 
 from swapcache import config, paths
 from swapcache.capture import events
-from swapcache.errors import BusyError, HostError, StoreError
+from swapcache.errors import BusyError, HostError, NoSpaceError, StoreError
 from swapcache.model import Event, Identity
 from swapcache.store import files, identity
 from swapcache.store.store import Store, now, open_store
@@ -27,6 +27,7 @@ WAIT = 2.0
 SPOOL_LIMIT = 64 << 20
 DRAIN_LIMIT = 1 << 20
 LOG_LIMIT = 1 << 20
+RESERVE = 16384
 
 
 def run() -> None:
@@ -77,6 +78,7 @@ def handle(event: Event) -> tuple[bytes, bool]:
         from swapcache.hosts import claude_code
         from swapcache.wake import wake
 
+        _reserve()
         _drain()
         woken = wake.start(store, event, settings, newest_failure(store.created))
         return claude_code.answer(woken.text), False
@@ -107,13 +109,23 @@ def _log(argv: list[str], problem: Exception) -> None:
         "message": str(problem)[:500],
         "at": f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "",
     }
+    log, text = paths.error_log(), json.dumps(line).encode()
     try:
-        log = paths.error_log()
         if os.path.exists(log) and os.stat(log).st_size > LOG_LIMIT:
             os.replace(log, f"{log}.1")
-        files.append_line(log, json.dumps(line).encode(), LOG_LIMIT * 2)
+        try:
+            files.append_line(log, text, LOG_LIMIT * 2)
+        except NoSpaceError:
+            os.unlink(paths.reserve_file())
+            files.append_line(log, text, LOG_LIMIT * 2)
     except (OSError, StoreError):
         return
+
+
+def _reserve() -> None:
+    """Keeps a little space for the day when the disk is full."""
+    if not os.path.exists(paths.reserve_file()):
+        files.publish(paths.reserve_file(), b"\0" * RESERVE)
 
 
 def newest_failure(since: str) -> str:

@@ -88,6 +88,11 @@ def database(directory: str) -> str:
     return f"{directory}/store.db"
 
 
+def owner_file(directory: str) -> str:
+    """Whose store it is, readable without opening the database."""
+    return f"{directory}/owner.json"
+
+
 def witness_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
     """The two-slot witness of a store."""
     return f"{witness_dir(env)}/{store_id}"
@@ -101,6 +106,11 @@ def lock_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
 def error_log(env: "Mapping[str, str]" = os.environ) -> str:
     """One JSON line per failure of a hook."""
     return f"{state_dir(env)}/errors.jsonl"
+
+
+def reserve_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """Space that is given up to write the error log on a full disk."""
+    return f"{state_dir(env)}/reserve"
 
 
 def spool_file(env: "Mapping[str, str]" = os.environ) -> str:

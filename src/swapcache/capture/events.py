@@ -33,7 +33,7 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         if event.transcript:
             done = _transcript(ledger, event)
         _provisional(ledger, event)
-        if event.name in SEALED:
+        if event.name in SEALED or (event.name == "import" and not done.more):
             capture.snapshot(ledger)
         ended = now() if event.name == "end" else None
         if session.ended and event.name != "end":

@@ -63,10 +63,10 @@ class Outcome:
         }
 
 
-def isolate(home: Path) -> None:
+def isolate(home: Path, host_state: Path) -> None:
     """Points this process and its children at a home of their own, and installs the launcher."""
     os.environ["SWAPCACHE_HOME"] = str(home / "swapcache")
-    os.environ["CLAUDE_CONFIG_DIR"] = str(home / ".claude")
+    os.environ["CLAUDE_CONFIG_DIR"] = str(host_state)
     os.environ.pop("CLAUDE_PROJECT_DIR", None)
     launcher.install()
 
@@ -179,5 +179,5 @@ def run(session: Path, kill_at: int) -> Outcome:
     """The whole drill in a temporary home. Raises DrillError, SourceError, FormatError."""
     with tempfile.TemporaryDirectory(prefix="swapcache-drill-") as folder:
         home = Path(folder)
-        isolate(home)
+        isolate(home, home / ".claude")
         return wake(kill(session, kill_at, home))

@@ -55,7 +55,7 @@ def run() -> tuple[drill.Outcome, dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="swapcache-drill-") as folder, Model(SCRIPT) as model:
         host = Claude(program, Path(folder), model)
         host.prepare()
-        drill.isolate(host.root)
+        drill.isolate(host.root, host.home / ".claude")
         install(host)
         pid = kill_in_tool(host, PROMPT)
         rows = len(host.transcripts()[-1].read_bytes().splitlines())

@@ -69,7 +69,7 @@ class Fold:
         return json.dumps(
             {
                 "v": VERSION,
-                "items": [i for kept in self.items.values() for i in kept.values()],
+                "items": [i for kind in sorted(self.items) for i in self.items[kind].values()],
                 "calls": self.calls,
                 "counters": self.counters,
                 "tainted": self.tainted,

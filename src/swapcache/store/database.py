@@ -15,6 +15,7 @@ from swapcache.store import files
 SCHEMA = 1
 APPLICATION = 0x73776361  # "swca"
 WAL_LIMIT = 1 << 20
+ROOM = 65536
 
 TABLES = """
 CREATE TABLE store(
@@ -57,9 +58,18 @@ def problem(error: sqlite3.Error, where: str) -> StoreError:
     text = str(error)
     if "locked" in text or "busy" in text:
         return BusyError(f"{where} is held by another process: {text}; try again")
-    if "full" in text or "readonly" in text or "read-only" in text:
+    if "full" in text or "readonly" in text or "read-only" in text or no_room(where):
         return NoSpaceError(f"{where}: {text}; free some space or make it writable, then try again")
     return StoreError(f"{where}: {text}; run: swapcache verify --full")
+
+
+def no_room(path: str) -> bool:
+    """True when the disk that holds `path` is full: SQLite calls some of these an I/O error."""
+    try:
+        disk = os.statvfs(path if os.path.isdir(path) else os.path.dirname(path))
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < ROOM
 
 
 def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.Connection:

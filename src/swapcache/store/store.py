@@ -5,6 +5,7 @@ record by record, and that a key is never created where stores exist. Never inte
 stores.
 """
 
+import json
 import os
 import time
 import zlib
@@ -217,8 +218,12 @@ def open_store(wanted: Identity, wait: float = 2.0) -> Store:
     store_id = identity.store_id(wanted)
     files.private_directory(paths.stores_dir())
     files.private_directory(paths.witness_dir())
+    directory = paths.store_dir(store_id)
+    files.private_directory(directory)
+    owner = json.dumps(wanted._asdict(), ensure_ascii=False)
+    files.publish(paths.owner_file(directory), owner)
     database.create(
-        paths.store_dir(store_id),
+        directory,
         (
             _uuid(),
             seal.sha256(key)[:8],

@@ -182,7 +182,7 @@ def _head(
 
 
 def _tail(found: scenes.Scene, say: dict[str, str], failing: str) -> list[str]:
-    lines = [say["living"].format(session=s.key, since=times.shown(s.begun)) for s in found.living]
+    lines = [say["living"].format(session=s.key, at=times.shown(s.begun)) for s in found.living]
     lines += [say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others]
     if failing:
         lines.append(say["failing"].format(line=failing))

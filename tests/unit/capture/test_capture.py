@@ -1,0 +1,200 @@
+"""Capture: rows become sealed records once, and the state equals a fold of them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from swapcache import config
+from swapcache.capture import capture, events
+from swapcache.errors import FormatError, SourceError
+from swapcache.hosts import claude_code
+from swapcache.model import Event, Session, ToolCall, ToolResult
+from swapcache.store import identity, sessions
+from swapcache.store.store import Store, open_store
+from tests.rows import Claude
+
+
+@pytest.fixture
+def store(project: Path) -> Store:
+    """An open store of the project."""
+    return open_store(identity.identify("claude-code", claude_code.state_dir(), str(project)))
+
+
+def event(store: Store, name: str, path: Path | str, session: str = "s1", **more: object) -> Event:
+    """An event of session `session`."""
+    made = Event("claude-code", name, store.identity, session, session, str(path))
+    return made._replace(**more)  # type: ignore[arg-type]  # fields of Event
+
+
+def found(store: Store, session: str = "s1") -> Session:
+    """The session's row."""
+    row = sessions.find_session(store.db, session, session)
+    assert row is not None
+    return row
+
+
+def records(store: Store) -> list[bytes]:
+    """Bodies of the raw records, in order."""
+    return [r.body for r, good in store.read(0, 1 << 40) if r.meta.get("kind") == "raw" and good]
+
+
+def test_records_joined_are_the_transcript(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("do it")
+    rows.raw(b'{"type":"strange","x":1}\r\n\n')
+    rows.raw(b"broken {\n")
+    rows.say("done")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert b"".join(records(store)) == rows.path.read_bytes()
+    report = capture.report(store, found(store), 0, 0)
+    assert (report.records, report.kept, report.messages) == (5, 3, 2)
+    assert [d.reason.partition("(")[0] for d in report.lost] == ["not JSON "]
+    store.close()
+
+
+def test_B5_replaying_adds_nothing_and_equal_messages_stay_two(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("again")
+    rows.user("again")
+    for _ in range(3):
+        events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert len(records(store)) == 2
+    rows.say("once more")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert len(records(store)) == 3
+    store.close()
+
+
+def test_B5_a_rewritten_transcript_is_a_new_generation_and_nothing_is_purged(
+    store: Store, home: Path
+) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("the first wording")
+    rows.say("ok")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    rows.path.unlink()
+    other = Claude(home / "t.jsonl")
+    other.user("a second wording")
+    events.record(store, event(store, "turn-end", other.path), config.DEFAULTS)
+    assert len(records(store)) == 3
+    state, _ = capture.refold(store, found(store))
+    assert [i.text for i in state.of("request").values()] == ["a second wording"]
+    assert store.verify().good
+    store.close()
+
+
+def test_the_state_row_equals_a_fold_of_the_records(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    for number in range(12):
+        rows.user(f"request {number} about src/file{number}.py")
+        rows.call(f"c{number}", "Edit", file_path=f"src/file{number}.py")
+        events.record(store, event(store, "tool", rows.path), config.DEFAULTS)
+        rows.result(f"c{number}", "ok" if number % 3 else "Error: no", error=number % 3 == 0)
+        rows.say("next")
+        events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None
+    assert capture.refold(store, found(store))[0].dump() == kept[1]
+    store.close()
+
+
+def test_a_state_row_that_was_edited_is_made_anew_from_the_records(
+    store: Store, home: Path
+) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("honest words")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    store.db.execute("UPDATE state SET body = replace(body, 'honest', 'planted')")
+    rows.say("ok")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None and "honest words" in kept[1] and "planted" not in kept[1]
+    store.close()
+
+
+def test_a_provisional_prompt_goes_when_the_transcript_has_it(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    prompt = event(store, "prompt", rows.path, prompt="count the boxes")
+    events.record(store, prompt, config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None and "count the boxes" in kept[2]
+    rows.user("count the boxes")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None and kept[2] == "{}"
+    store.close()
+
+
+def test_a_prompt_that_no_transcript_gets_is_sealed_as_uncorroborated(
+    store: Store, home: Path
+) -> None:
+    rows = Claude(home / "t.jsonl")
+    events.record(store, event(store, "prompt", rows.path, prompt="lost words"), config.DEFAULTS)
+    events.reconcile(store, found(store), "claude-code", gone=True)
+    metas = [r.meta for r, good in store.read(0, 1 << 40) if good]
+    assert [m["event"] for m in metas if m["kind"] == "statement"] == ["uncorroborated"]
+    state, _ = capture.refold(store, found(store))
+    assert [i.text for i in state.of("request").values()] == ["lost words"]
+    store.close()
+
+
+def test_a_finished_call_is_known_before_its_result_is_written(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("build")
+    rows.call("c1", "Bash", command="make all")
+    done = event(
+        store,
+        "tool",
+        rows.path,
+        call=ToolCall("c1", "Bash", {}),
+        result=ToolResult("c1", "make: *** Error 2", True),
+    )
+    events.record(store, done, config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None and "make: *** Error 2" in kept[2]
+    rows.result("c1", "make: *** Error 2", error=True)
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None and "c1" not in kept[2]
+    store.close()
+
+
+def test_bad_sources_are_refused_and_store_nothing(store: Store, home: Path) -> None:
+    (home / "words.txt").write_text("dear diary\n")
+    os.mkfifo(home / "fifo")
+    for path, kind in ((home / "words.txt", FormatError), (home, SourceError)):
+        with pytest.raises(kind):
+            events.record(store, event(store, "import", path), config.DEFAULTS)
+    with pytest.raises(SourceError, match="no regular file"):
+        events.record(store, event(store, "import", home / "fifo"), config.DEFAULTS)
+    with pytest.raises(SourceError, match="does not exist"):
+        events.record(store, event(store, "import", home / "gone.jsonl"), config.DEFAULTS)
+    assert store.head()[0] == 0 and sessions.sessions(store.db) == []
+    assert store.verify().good
+    store.close()
+
+
+def test_a_transcript_that_vanishes_keeps_what_was_captured(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("remember me")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    rows.path.unlink()
+    assert events.reconcile(store, found(store), "claude-code", gone=True) == 0
+    assert len(records(store)) == 1 and store.verify().good
+    store.close()
+
+
+def test_views_are_published_only_where_they_are_wanted(
+    store: Store, home: Path, project: Path
+) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("paint")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert not (project / "context_snapshot").exists(), "opt-in on this host"
+    wanted = config.check({"views": {"hosts": ["claude-code"]}}, "test")
+    rows.say("painted")
+    events.record(store, event(store, "turn-end", rows.path), wanted)
+    assert (project / "context_snapshot/latest.json").exists()
+    assert (project / "context_snapshot/.gitignore").read_text() == "*\n"
+    store.close()
