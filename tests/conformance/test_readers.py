@@ -5,6 +5,7 @@ shares no code with the readers: it knows what it damaged.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,15 @@ from swapcache.transcripts import formats, lines
 
 HERE = Path(__file__).parent
 FOLDERS = sorted((HERE / "readers").iterdir())
-DAMAGES = {
+Change = Callable[[bytes], bytes]
+DAMAGES: dict[str, Change] = {
     "torn": lambda raw: raw[: len(raw) // 2] + b"\n",
     "garbage": lambda raw: b"\x00\xff{]" + raw[4:],
     "zeros": lambda raw: b"\x00" * (len(raw) - 1) + b"\n",
     "array": lambda raw: b"[1,2,3]\n",
     "words": lambda raw: b"an editor was here\n",
 }
-HARMLESS = {
+HARMLESS: dict[str, Change] = {
     "crlf": lambda raw: raw[:-1] + b"\r\n",
     "bom": lambda raw: b"\xef\xbb\xbf" + raw,
     "leading zeros": lambda raw: b"\x00\x00" + raw,

@@ -10,7 +10,7 @@ from swapcache.hosts import claude_code
 from swapcache.model import Event, Process
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store, open_store
-from swapcache.wake import receipts, wake
+from swapcache.wake import receipts, scene, wake
 from tests.rows import Claude
 
 HERE = process.identify(1)
@@ -95,7 +95,7 @@ def test_a_session_that_is_not_proven_dead_counts_as_living(store: Store, home: 
 def test_a_pid_alone_proves_nothing(store: Store, home: Path, change: str) -> None:
     assert HERE is not None
     other = {"started": HERE.started + 7} if change == "started" else {"boot": "another"}
-    work(store, home, "one", "blue task", HERE._replace(**other))  # type: ignore[arg-type]
+    work(store, home, "one", "blue task", HERE._replace(**other))
     assert start(store, "two").form == "full"
     store.close()
 
@@ -231,12 +231,12 @@ def test_words_of_strangers_are_withheld_and_counted(store: Store, home: Path) -
 
 def test_old_work_is_headed_stale_and_very_old_work_is_a_pointer(store: Store, home: Path) -> None:
     work(store, home, "one", "paint it", dead(1))
-    found = wake.scenes.scene(
+    found = scene.scene(
         store,
         sessions.add_session(store.db, "two", "two", dead(2), "2026-11-30T12:00:00+00:00"),
         event(store, "start", "two", dead(2)),
     )
-    wake.scenes.settle(store, "claude-code")
+    scene.settle(store, "claude-code")
     for wall, form, word in (
         ("2026-11-30T13:00:00+00:00", "full", ""),
         ("2026-12-03T12:00:00+00:00", "full", "stale"),
