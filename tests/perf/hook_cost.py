@@ -32,6 +32,13 @@ PROSE = (
     " per place so that nobody has to guess which of the (many) rows was lost; see docs/format.md"
     " for the details, or run the tests: they take 12 seconds on a slow machine. Then commit it."
 ).split()
+NAMES = {
+    "B1": "B1: bare interpreter with its imports",
+    "node -e 0": "node -e 0",
+    "long": "hook, long transcript",
+    "short": "hook, short transcript",
+    "cold .pyc": "hook, cold .pyc",
+}
 TURN = 20
 RECORD = 2048
 
@@ -195,9 +202,12 @@ def main() -> int:
     if given.json:
         print(json.dumps(rows))
     else:
-        print(f"hook: one turn of {TURN} records on a store of {given.records}")
-        for name, figures in rows.items():
-            print(f"  {name:<10} {figures}")
+        print(f"one turn of {TURN} records of 2 KB, store of {given.records} records\n")
+        print("| process | CPU ms | ratio to B1 | wall p50 ms | p95 ms | runs | transcript MB |")
+        print("|---|---|---|---|---|---|---|")
+        for name, row in rows.items():
+            cells = [NAMES[name], *row.values()]
+            print("| " + " | ".join(str(cell) for cell in cells) + " |")
     over = [n for n in ("long", "short") if rows[n]["ratio"] > 1.6]
     return 1 if over else 0
 

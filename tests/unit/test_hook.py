@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ ALLOWED = frozenset(
 
 
 def call(
-    event: str, payload: dict[str, object], project: Path
+    event: str, payload: Mapping[str, object], project: Path
 ) -> subprocess.CompletedProcess[bytes]:
     """One event through the launcher, as a host calls it."""
     launcher.install()
@@ -100,7 +101,7 @@ def test_an_event_is_durable_when_the_hook_returns(project: Path, home: Path) ->
 
 def test_a_prompt_is_kept_before_the_host_writes_it(project: Path, home: Path) -> None:
     payload = {"session_id": "s1", "transcript_path": str(home / "none.jsonl")}
-    call("UserPromptSubmit", payload | {"prompt": "delete the cache, ticket 88"}, project)
+    call("UserPromptSubmit", {**payload, "prompt": "delete the cache, ticket 88"}, project)
     started = call("SessionStart", {"session_id": "s2", "source": "startup"}, project)
     assert b"delete the cache, ticket 88" in started.stdout, "its process went on to a new session"
     assert failures() == []
@@ -153,7 +154,7 @@ def test_events_that_cannot_be_stored_are_spooled_and_stored_later(
     key = Path(paths.key_file())
     key.chmod(0o644)
     payload = {"session_id": "s1", "transcript_path": str(home / "none.jsonl")}
-    done = call("UserPromptSubmit", payload | {"prompt": "survive the loose key"}, project)
+    done = call("UserPromptSubmit", {**payload, "prompt": "survive the loose key"}, project)
     assert done.returncode == 0 and "chmod 600" in failures()[-1]["message"]
     assert Path(paths.spool_file()).exists()
     key.chmod(0o600)
