@@ -81,7 +81,8 @@ def handle(event: Event) -> tuple[bytes, bool]:
         _reserve()
         _drain()
         woken = wake.start(store, event, settings, newest_failure(store.created))
-        return claude_code.answer(woken.text), False
+        more = events.behind(store, event.session_key, event.session_id)
+        return claude_code.answer(woken.text), more
     finally:
         if more:
             store.close()  # a process of its own goes on with the rest

@@ -6,6 +6,8 @@ line (a prompt that the host has not written yet) is kept beside the state until
 it, and sealed as uncorroborated if it never gets it.
 """
 
+import os
+
 from swapcache.capture import capture, follow, process
 from swapcache.errors import SourceError
 from swapcache.model import OWNER, SYSTEM, Event, Item, Message, Session
@@ -84,14 +86,16 @@ def uncorroborated(ledger: capture.Ledger) -> None:
         ledger.state_record(message, "uncorroborated")
 
 
-def reconcile(store: Store, session: Session, host: str, *, gone: bool) -> int:
+def reconcile(
+    store: Store, session: Session, host: str, *, gone: bool, steps: int = 1 << 30
+) -> int:
     """Captures what a session's transcripts hold beyond their cursors. Gives the new rows.
 
-    With `gone` the session is known to be over: what stayed provisional is sealed. A transcript
+    At most `steps` transactions of about 4 MB each (`behind` says whether more waits). With `gone` the session is known to be over: what stayed provisional is sealed. A transcript
     that vanished is no error: what was captured of it stays.
     """
     added = 0
-    while True:
+    for _ in range(steps):
         with store.writing() as writer:
             session = sessions.session(store.db, session.number)
             ledger = capture.Ledger(store, writer, session)
@@ -111,7 +115,20 @@ def reconcile(store: Store, session: Session, host: str, *, gone: bool) -> int:
                 capture.snapshot(ledger)
                 ledger.save(session.touched)
         if not more:
-            return added
+            break
+    return added
+
+
+def behind(store: Store, key: str, session_id: str) -> bool:
+    """True when a session's transcripts hold more than a hook should read at once."""
+    session = sessions.find_session(store.db, key, session_id)
+    for source in sessions.sources(store.db, session.number) if session is not None else ():
+        try:
+            if os.stat(source.path).st_size - source.cursor > follow.BATCH:
+                return True
+        except OSError:
+            continue  # the pseudo-source, or a transcript that is gone
+    return False
 
 
 def living(store: Store, session: Session) -> bool | None:

@@ -53,6 +53,7 @@ class Store:
             self.key_problem = f"the key {paths.key_file()} is missing"
         except KeyProblem as problem:
             self.key_problem = str(problem)
+        self._chunks: tuple[int, bytes] = (-1, b"")
         self._witness = paths.witness_file(store_id)
 
     def close(self) -> None:
@@ -121,16 +122,13 @@ class Store:
         """Records first..last in order, each with True when it verifies with its neighbour."""
         previous = self._tag(first - 1) if first > 0 else seal.START
         expected = first
-        chunk_id, chunk = -1, b""
         rows = self.db.execute(
             "SELECT seq, chunk, start, size, sha, meta, tag, source, position FROM record"
             " WHERE seq BETWEEN ? AND ? ORDER BY seq",
             (first, last),
         )
         for seq, number, start, size, sha, meta, tag, source, position in rows:
-            if number != chunk_id:
-                chunk_id, chunk = number, self._chunk(number)
-            body = chunk[start : start + size]
+            body = self._chunk(number)[start : start + size]
             body_hash = seal.sha256(body)
             good = (
                 self.keys is not None
@@ -142,11 +140,15 @@ class Store:
             previous, expected = tag.hex(), seq + 1
 
     def _chunk(self, number: int) -> bytes:
-        row = self.db.execute("SELECT data FROM chunk WHERE id=?", (number,)).fetchone()
-        try:
-            return zlib.decompress(row[0]) if row else b""
-        except zlib.error:
-            return b""  # its records fail their hash and are reported one by one
+        """A chunk's bodies; the newest one is kept, since records are read in order."""
+        if self._chunks[0] != number:
+            row = self.db.execute("SELECT data FROM chunk WHERE id=?", (number,)).fetchone()
+            try:
+                data = zlib.decompress(row[0]) if row else b""
+            except zlib.error:
+                data = b""  # its records fail their hash and are reported one by one
+            self._chunks = (number, data)
+        return self._chunks[1]
 
     def record(self, seq: int) -> tuple[Record, bool] | None:
         """Record `seq` and whether it verifies; None when there is none."""

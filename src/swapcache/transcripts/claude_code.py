@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "claude-code"
+HOST_COMMANDS = [
+    [f"/{name}"]
+    for name in (
+        "add-dir agents bug clear compact config context copy cost doctor effort exit export fast"
+        " feedback help hooks ide keybindings login logout mcp memory model output-style"
+        " permissions plugin privacy-settings quit release-notes remote-control rename resume"
+        " rewind sandbox skills stats status statusline tasks terminal-setup theme todos upgrade"
+        " usage vim"
+    ).split()
+]
+"""Commands that the host carries out itself; any other one is a request to the agent."""
 INTERRUPTED = "[Tool call interrupted:"
 
 
@@ -71,7 +82,9 @@ def _user(value: "dict[str, Any]") -> Message:
     if text.startswith(("<local-command-", "<bash-stdout>", "[Request interrupted by user")):
         return _made(value, "user", "notice", text, SYSTEM)
     if "<command-name>" in text:
-        return _made(value, "user", "command", _command(text), OWNER)
+        line = _command(text)
+        own = line.split()[:1] in HOST_COMMANDS
+        return _made(value, "user", "command" if own else "request", line, OWNER)
     own = strip_frames(strip_tag(text, "system-reminder")).strip()
     if not own:
         return _made(value, "user", "injected", "", SYSTEM)

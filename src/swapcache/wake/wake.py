@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+HOOK_STEPS = 2
+"""What a start reads of a long backlog; the rest follows in a process of its own."""
+
+
 class Woken(NamedTuple):
     """What was told, and why."""
 
@@ -57,7 +61,7 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
             ledger.save(process=event.process, compacted=compacted, ended=ended)
         scenes.settle(store, event.host)
         me = sessions.session(store.db, me.number)
-        events.reconcile(store, me, event.host, gone=False)
+        events.reconcile(store, me, event.host, gone=False, steps=HOOK_STEPS)
     except SealError:
         return _unsealed(store, event, settings)
     epoch = _epoch(me, event)
