@@ -91,8 +91,9 @@ def reconcile(
 ) -> int:
     """Captures what a session's transcripts hold beyond their cursors. Gives the new rows.
 
-    At most `steps` transactions of about 4 MB each (`behind` says whether more waits). With `gone` the session is known to be over: what stayed provisional is sealed. A transcript
-    that vanished is no error: what was captured of it stays.
+    At most `steps` transactions of about 4 MB each (`behind` says whether more waits). With `gone`
+    the session is known to be over: what stayed provisional is sealed. A transcript that vanished
+    is no error: what was captured of it stays.
     """
     added = 0
     for _ in range(steps):

@@ -83,8 +83,8 @@ def _user(value: "dict[str, Any]") -> Message:
         return _made(value, "user", "notice", text, SYSTEM)
     if "<command-name>" in text:
         line = _command(text)
-        own = line.split()[:1] in HOST_COMMANDS
-        return _made(value, "user", "command" if own else "request", line, OWNER)
+        kind = "command" if line.split()[:1] in HOST_COMMANDS else "request"
+        return _made(value, "user", kind, line, OWNER)
     own = strip_frames(strip_tag(text, "system-reminder")).strip()
     if not own:
         return _made(value, "user", "injected", "", SYSTEM)
