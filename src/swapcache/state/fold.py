@@ -85,7 +85,7 @@ class Fold:
             Item("unknown", key, f"{c[0]}: {c[1]}", "unknown", AGENT, c[2], c[3])
             for key, c in self.calls.items()
         )
-        known = (item for kept in self.items.values() for item in kept.values())
+        known = (i for kind in sorted(self.items) for i in self.items[kind].values())
         return WorkingState(session, seq, (*known, *unknown), dict(self.counters))
 
     # -- adding ------------------------------------------------------------------------------------

@@ -43,34 +43,55 @@ _NO_PATH = "<>\"'`|,;()$*{}"
 def facts(text: str) -> list[str]:
     """Paths, addresses, hashes and ids in `text`, in order, exactly as they stand there.
 
-    By string methods: compiling a pattern for it would cost the hook a twentieth of its time.
+    What stands behind a word like `password=` is left out. By string methods: compiling a pattern
+    for it would cost the hook a twentieth of its time.
     """
     found: dict[str, None] = {}
+    before = ""
     for word in text.split():
-        if word.isalpha() or len(word) < 3:
+        named, before = before, word.lower().strip("\"'")
+        if word.isalpha() or len(word) < 3 or _names_secret(named):
             continue
         for token in (word,) if word.isascii() else _pieces(word):
-            for part in (token,) if "=" not in token or "://" in token else token.split("="):
+            name, equals, value = token.partition("=")
+            parts = [token]
+            if equals and "://" not in name:
+                parts = [] if _names_secret(f"{name.lower()}=") else [name, value]
+            for part in parts:
                 stripped = part.lstrip(_OPENING).rstrip(_CLOSING)
                 if 3 <= len(stripped) <= FACT_LIMIT and _is_fact(stripped):
                     found[stripped] = None
     return list(found)
 
 
+def _names_secret(word: str) -> bool:
+    """True for `bearer`, `token:`, `db_password=` and alike: what follows is nobody's business."""
+    if word in ("bearer", "basic"):
+        return True
+    if not word.endswith((":", "=")):
+        return False
+    name = word.rstrip(":=\"' ")
+    return name.endswith(("password", "passwd", "secret", "token", "key", "pwd"))
+
+
 def _pieces(word: str) -> list[str]:
     """The parts of a word without blanks that may be facts: Chinese text has none between words.
 
-    A letter of another script belongs to a path only behind a slash or before a dot.
+    A letter of another script belongs to a path only behind a slash, and not behind the name's end.
     """
     spaced = []
-    inside = False
+    inside, end = False, ""
     for char in word:
         if char.isascii():
             inside = char == "/" or (inside and (char.isalnum() or char in "._-"))
+            end = "" if not char.isalnum() else end + char
             spaced.append(char)
+            if char == ".":
+                end = "."
         else:
-            spaced.append(char if inside and char.isalnum() else " ")
-            inside = inside and char.isalnum()
+            inside = inside and char.isalnum() and end[1:] not in FILES
+            end = ""
+            spaced.append(char if inside else " ")
     return "".join(spaced).split()
 
 
@@ -179,7 +200,8 @@ def target(call: ToolCall) -> str:
 
 def committed(line: str, output: str) -> str:
     """`<hash> <subject>` of a git commit that this command made, or empty."""
-    if "git commit" not in line and "git -c" not in line:
+    words = line.split()
+    if "git" not in words or "commit" not in words:
         return ""
     for row in output.splitlines():
         head, closing, subject = row.partition("] ")

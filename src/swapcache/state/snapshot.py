@@ -9,6 +9,7 @@ import json
 import os
 import time
 
+from swapcache.errors import StoreError
 from swapcache.model import Item, WorkingState
 from swapcache.state.redact import redact
 from swapcache.store import files, seal
@@ -89,7 +90,7 @@ def view(
 def _masked(value: "Any", key: bytes) -> "Any":
     """`value` with the secrets in its strings masked."""
     if isinstance(value, str):
-        return redact(value, key)
+        return redact(value.encode("utf-8", "replace").decode(), key)  # no half characters
     if isinstance(value, list):
         return [_masked(v, key) for v in value]
     if isinstance(value, dict):
@@ -103,14 +104,17 @@ def check(store: "Store", text: str) -> str:
         value = json.loads(text)
         given = value.pop("seal")
         digest = seal.sha256(seal.canon(value))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return "UNSEALED"
     if store.keys is None or not isinstance(given, dict):
         return "UNSEALED"
     if given.get("key_id") != store.keys.id or given.get("store") != store.uuid:
         return "FOREIGN"
-    wanted = store.keys.view_mac(int(given["seq"]), str(given["tag"]), digest)
-    return "VERIFIED" if seal.same(wanted, str(given.get("mac"))) else "MODIFIED"
+    seq, tag, mac = given.get("seq"), given.get("tag"), given.get("mac")
+    if not (isinstance(seq, int) and isinstance(tag, str) and isinstance(mac, str)):
+        return "MODIFIED"
+    wanted = store.keys.view_mac(seq, tag, digest)
+    return "VERIFIED" if seal.same(wanted.encode(), mac.encode("utf-8", "replace")) else "MODIFIED"
 
 
 def publish(workspace: str, seq: int, text: str, keep: int) -> str:
@@ -122,6 +126,9 @@ def publish(workspace: str, seq: int, text: str, keep: int) -> str:
     backups = f"{folder}/{BACKUPS}"
     if not os.path.isdir(workspace):
         return ""
+    for path in (folder, backups):
+        if os.path.islink(path):
+            raise StoreError(f"{path} is a link; nothing is written through it: remove it")
     files.private_directory(backups)
     if not os.path.exists(f"{folder}/.gitignore"):
         files.publish(f"{folder}/.gitignore", "*\n")

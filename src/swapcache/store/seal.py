@@ -10,6 +10,7 @@ is either whole or absent. Never sends the key anywhere, never creates one over 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
@@ -122,34 +123,15 @@ def read_key(path: str) -> bytes:
 def create_key(path: str) -> bytes:
     """Makes the key, or reads the one that another process made at the same time.
 
-    Written under another name and linked, so a half-written key is never visible.
+    Published under a lock: a half-written key is never visible and no key is ever replaced.
     """
     directory = os.path.dirname(path)
     files.private_directory(directory)
-    key = os.urandom(KEY_SIZE)
-    temporary = f"{directory}/{files.TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
+    folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        file = os.open(
-            temporary,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o600,
-        )
-        try:
-            files.write_all(file, key)
-            os.fsync(file)
-        finally:
-            os.close(file)
-        try:
-            os.link(temporary, path, follow_symlinks=False)
-        except FileExistsError:
-            return read_key(path)
-        finally:
-            os.unlink(temporary)
-        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as problem:
-        raise files.failure(problem, f"cannot create the key {path}") from problem
-    return key
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if not os.path.lexists(path):
+            files.publish(path, os.urandom(KEY_SIZE))
+    finally:
+        os.close(folder)
+    return read_key(path)

@@ -81,7 +81,7 @@ def _user(value: "dict[str, Any]") -> Message:
         return made._replace(results=results)
     if text.startswith(("<local-command-", "<bash-stdout>", "[Request interrupted by user")):
         return _made(value, "user", "notice", text, SYSTEM)
-    if "<command-name>" in text:
+    if text.lstrip().startswith(("<command-name>", "<command-message>")):
         line = _command(text)
         kind = "command" if line.split()[:1] in HOST_COMMANDS else "request"
         return _made(value, "user", kind, line, OWNER)

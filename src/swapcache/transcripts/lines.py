@@ -48,20 +48,56 @@ def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int, bool]:
 
 
 def split(start: int, raw: bytes) -> list[Row]:
-    """The rows of one line: one, or a damaged fragment and the whole record glued to it."""
+    """The rows of one line: one, or several when records or fragments are glued together."""
     value, reason = _parse(raw)
     if value is not None or not reason:
         return [Row(start, raw, value, reason)]
-    at = raw.find(b'{"', 1)
-    for _ in range(GLUE_TRIES):
-        if at < 0:
-            break
-        glued, _reason = _parse(raw[at:])
+    first = _first_object(raw)
+    if first:
+        return [
+            Row(start, raw[:first], *_parse(raw[:first])),
+            *split(start + first, raw[first:]),
+        ]
+    for at in _glued_at(raw):
+        glued, _ = _parse(raw[at:])
         if glued is not None and ("type" in glued or "role" in glued):
             lost = Row(start, raw[:at], None, f"torn record before a whole one ({reason})")
             return [lost, Row(start + at, raw[at:], glued)]
-        at = raw.find(b'{"', at + 1)
     return [Row(start, raw, None, reason)]
+
+
+def _first_object(raw: bytes) -> int:
+    """Length of a whole record that another one follows on the same line, else 0."""
+    try:
+        text = raw.decode()
+        value, end = _tolerant.raw_decode(text)
+    except (ValueError, RecursionError):
+        return 0
+    if not isinstance(value, dict) or not text[end:].lstrip().startswith("{"):
+        return 0
+    return len(text[:end].encode())
+
+
+def _glued_at(raw: bytes) -> list[int]:
+    """Where a whole record may begin behind a torn one: nearest to where parsing failed first."""
+    text = raw.decode("utf-8", "replace")
+    try:
+        _tolerant.decode(text)
+        return []
+    except RecursionError:
+        return []
+    except ValueError as problem:
+        failed = len(text[: getattr(problem, "pos", 0)].encode("utf-8", "replace")) + 1
+    found: list[int] = []
+    at = raw.rfind(b'{"', 1, failed + 1)
+    while at > 0 and len(found) < GLUE_TRIES:
+        found.append(at)
+        at = raw.rfind(b'{"', 1, at)
+    at = raw.find(b'{"', failed)
+    while at > 0 and len(found) < 2 * GLUE_TRIES:
+        found.append(at)
+        at = raw.find(b'{"', at + 1)
+    return found
 
 
 def _parse(raw: bytes) -> "tuple[dict[str, Any] | None, str]":
@@ -80,7 +116,9 @@ def _parse(raw: bytes) -> "tuple[dict[str, Any] | None, str]":
 def _salvage(raw: bytes) -> "tuple[Any, str]":
     text = raw.removeprefix(_BOM).strip(_BLANK)
     if not text:
-        return None, "a run of NUL bytes" if b"\x00" in raw else ""
+        if b"\x00" in raw:
+            return None, "a run of NUL bytes"
+        return None, "a byte order mark and nothing else" if _BOM in raw else ""
     try:
         return _tolerant.decode(text.decode("utf-8", "replace")), ""
     except RecursionError:

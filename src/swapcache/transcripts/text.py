@@ -11,14 +11,23 @@ if TYPE_CHECKING:
 FRAME_OPEN = "<<<SWAPCACHE "
 FRAME_CLOSE = "<<<END SWAPCACHE "
 FRAME_END = ">>>"
+MARK_SIZE = 32
 
 
 def strip_frames(text: str) -> str:
-    """`text` without our own blocks, also when a host cut one short."""
-    while (at := text.find(FRAME_OPEN)) >= 0:
-        close = text.find(FRAME_CLOSE, at)
-        end = text.find(FRAME_END, close) if close >= 0 else -1
-        text = text[:at] + (text[end + len(FRAME_END) :] if end >= 0 else "")
+    """`text` without our own blocks, also when a host cut one short; a mere mention stays."""
+    at = text.find(FRAME_OPEN)
+    while at >= 0:
+        start = at + len(FRAME_OPEN)
+        mark = text[start : start + MARK_SIZE]
+        ends = text.startswith(FRAME_END, start + MARK_SIZE) or len(text) <= start + MARK_SIZE
+        if mark.strip("0123456789abcdef") or not ends:
+            at = text.find(FRAME_OPEN, start)
+            continue
+        closing = f"{FRAME_CLOSE}{mark}{FRAME_END}"
+        end = text.find(closing, start)
+        text = text[:at] + (text[end + len(closing) :] if end >= 0 else "")
+        at = text.find(FRAME_OPEN, at)
     return text
 
 

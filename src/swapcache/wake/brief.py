@@ -15,12 +15,10 @@ from swapcache.wake import fence, labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 CHARS = 9000
 """Every host shows this many characters uncut."""
-RESERVE = 46
-"""Tokens kept for the lines that count what was left out and withheld."""
 REQUEST_SHARE, REPLY_SHARE = 0.4, 0.2
 
 
@@ -36,19 +34,24 @@ class Brief(NamedTuple):
 class _Page:
     """Lines that fit; the rest is counted."""
 
-    def __init__(self, budget: int, key: bytes) -> None:
+    def __init__(self, budget: int, key: bytes, say: dict[str, str]) -> None:
         self.lines: list[str] = []
+        self.say = say
         self.mark = fence.identifier()
         frame = estimate(fence.frame("", self.mark)) + 2
-        self.reserve = min(RESERVE, (budget - frame) // 4)
+        last = [say["omitted"].format(count=99999), say["withheld"].format(count=99999)]
+        self.reserve = sum(estimate(line) + 1 for line in last)
+        if self.reserve > (budget - frame) // 2:
+            self.reserve = estimate(say["omitted-short"].format(count=99999)) + 1
         self.left = budget - frame - self.reserve
-        self.chars = CHARS - 400
+        self.kept = sum(len(line.encode()) + 1 for line in last)
+        self.chars = CHARS - len(fence.frame("", self.mark)) - self.kept - 2
         self.omitted = 0
         self.key = key
 
     def safe(self, text: str) -> str:
-        """`text` masked and neutralised."""
-        return fence.neutralise(redact(text, self.key))[0]
+        """`text` neutralised, then masked: nothing invisible may hide a secret from the mask."""
+        return redact(fence.neutralise(text)[0], self.key)
 
     def line(self, text: str) -> bool:
         """Adds a line if it fits."""
@@ -92,30 +95,47 @@ class _Page:
         self.omitted += len(entries) - shown
 
     def quote(self, label: str, text: str, share: int, cut: str) -> bool:
-        """A text with its own line ends, cut to `share` tokens."""
+        """A text with its own line ends, cut to about `share` tokens."""
         shown = self.safe(text)
-        budget = min(share, self.left - estimate(label) - 4)
-        if estimate(shown) > budget:
-            shown = clip(shown, max(0, budget - estimate(cut))) + cut
-        body = "\n".join(f"  > {line}" for line in shown.splitlines() if line.strip())
+        room = min(share, self.left - estimate(label) - 4)
+        if estimate(_quoted(shown)) > room or len(_quoted(shown).encode()) > self.chars - 80:
+            limit = self.chars - 80 - len(label.encode())
+            shown = _longest(
+                shown,
+                lambda head: (
+                    estimate(_quoted(head + cut)) <= room
+                    and len(_quoted(head + cut).encode()) <= limit
+                ),
+            )
+            shown = shown + cut if shown else ""
+        body = _quoted(shown)
         if body and self.line(f"{label}:\n{body}"):
             return True
         self.omitted += 1
         return False
 
 
-def clip(text: str, tokens: int) -> str:
-    """The longest head of `text` within `tokens`, not cut inside a character as people see it."""
+def _quoted(text: str) -> str:
+    return "\n".join(f"  > {line}" for line in text.splitlines() if line.strip())
+
+
+def _longest(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest head of `text` that fits, not cut inside a character as people see it."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        if estimate(text[:middle]) <= tokens:
+        if fits(text[:middle]):
             low = middle
         else:
             high = middle - 1
     while 0 < low < len(text) and _joins(text[low], text[low - 1]):
         low -= 1
     return text[:low]
+
+
+def clip(text: str, tokens: int) -> str:
+    """The longest head of `text` within `tokens`."""
+    return _longest(text, lambda head: estimate(head) <= tokens)
 
 
 def _joins(char: str, before: str) -> bool:
@@ -145,7 +165,7 @@ def full(
 ) -> Brief:
     """The whole state. `head` comes first, `tail` (other sessions) before the recall line."""
     say = labels.TEXT[language(state)]
-    page = _Page(budget, key)
+    page = _Page(budget, key, say)
     for line in head:
         page.line(line)
     requests = _of(state, "request")
@@ -170,7 +190,9 @@ def full(
             int(budget * REPLY_SHARE),
             say["cut"].format(record=last.record),
         )
-    page.section(say["earlier"], [clip(i.text, 60) for i in reversed(requests[:-1])])
+    older = [page.safe(i.text) for i in reversed(requests[:-1])]
+    earlier = [t if (cut := clip(t, 60)) == t else f"{cut}…" for t in older]
+    page.section(say["earlier"], earlier)
     for line in tail:
         page.line(line)
     withheld = [i for i in state.items if i.origin == UNTRUSTED and i.kind not in _TOOL_OUTPUT]
@@ -233,7 +255,7 @@ def delta(
     say = labels.TEXT[language(state)]
     if not (lost or elsewhere or any(i.kind == "unknown" for i in state.items)):
         return None
-    page = _Page(budget, key)
+    page = _Page(budget, key, say)
     for line in head:
         page.line(line)
     calls(page, state, finished, say)
@@ -245,7 +267,7 @@ def delta(
 
 def lines(texts: list[str], budget: int, key: bytes) -> Brief:
     """A few lines without a state: pointers, other sessions."""
-    page = _Page(budget, key)
+    page = _Page(budget, key, labels.TEXT["en"])
     for text in texts:
         if not page.line(page.safe(text)):
             page.omitted += 1
@@ -254,12 +276,11 @@ def lines(texts: list[str], budget: int, key: bytes) -> Brief:
 
 def _finish(page: _Page, say: dict[str, str], withheld: int) -> Brief:
     page.left += page.reserve
+    page.chars += page.kept
+    names = ("omitted", "omitted-short") if page.omitted else ("recall",)
+    any(page.line(say[name].format(count=page.omitted)) for name in names)
     if withheld:
         page.line(say["withheld"].format(count=withheld))
-    if page.omitted:
-        page.line(say["omitted"].format(count=page.omitted))
-    else:
-        page.line(say["recall"])
     return _wrap(page, withheld)
 
 

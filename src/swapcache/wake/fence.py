@@ -11,7 +11,7 @@ import re
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_END, FRAME_OPEN
 
 _INVISIBLE = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b."
+    "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\\\)|\x1b.?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
     "|[\U000e0000-\U000e007f]|[\ud800-\udfff]",
     re.DOTALL,

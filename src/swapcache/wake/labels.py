@@ -47,6 +47,7 @@ TEXT: "dict[str, dict[str, str]]" = {
         "failing": "swapcache could not record everything: {line} (see: swapcache status)",
         "omitted": "{count} more items were left out; all are kept:"
         " swapcache state, swapcache log, swapcache show N",
+        "omitted-short": "+{count}: swapcache state",
         "recall": "More: swapcache state, swapcache log, swapcache show N",
         "withheld": "{count} items with words of strangers are withheld:"
         " swapcache show N shows a record",
@@ -93,6 +94,7 @@ TEXT: "dict[str, dict[str, str]]" = {
         "failing": "swapcache 没能记录全部内容：{line}（查看：swapcache status）",
         "omitted": "另有 {count} 项未列出；全部保存着：swapcache state、swapcache log、"
         "swapcache show N",
+        "omitted-short": "+{count}：swapcache state",
         "recall": "更多：swapcache state、swapcache log、swapcache show N",
         "withheld": "有 {count} 项含外来文字，已扣留：用 swapcache show N 查看记录",
         "active": "进行中",
