@@ -7,7 +7,7 @@ since it was compiled. Never writes config.toml.
 import json
 import os
 
-from swapcache import paths
+from swapcache import __version__, paths
 from swapcache.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -21,6 +21,10 @@ DEFAULTS: "dict[str, Any]" = {
     "wake": {"budget": 1200, "stale_hours": 24, "expire_days": 14},
     "policy": {
         "child": "nothing",
+        "group": "nothing",
+        "cron": "nothing",
+        "unknown-audience": "nothing",
+        "living": "pointer",
         "resume": "delta",
         "restart": "full",
         "compact": "full",
@@ -36,6 +40,14 @@ DEFAULTS: "dict[str, Any]" = {
     },
     "views": {"hosts": ["openclaw"], "backups": 20, "heartbeat_hours": 6},
 }
+
+LEAST = (
+    ("wake", "budget", 100),
+    ("wake", "stale_hours", 0),
+    ("wake", "expire_days", 0),
+    ("views", "backups", 1),
+    ("views", "heartbeat_hours", 1),
+)
 
 
 def check(given: "dict[str, Any]", where: str) -> "dict[str, Any]":
@@ -60,17 +72,21 @@ def check(given: "dict[str, Any]", where: str) -> "dict[str, Any]":
                     f"{where}: policy.{key} is {value!r}; one of {', '.join(FORMS)} is allowed"
                 )
             settings[section][key] = value
-    if settings["wake"]["budget"] < 100:
-        raise ConfigError(f"{where}: wake.budget must be 100 tokens or more")
+    for section, key, least in LEAST:
+        if settings[section][key] < least:
+            raise ConfigError(f"{where}: {section}.{key} must be {least} or more")
+    if not all(isinstance(host, str) for host in settings["views"]["hosts"]):
+        raise ConfigError(f"{where}: views.hosts must be a list of host names")
     return settings
 
 
-def _stamp() -> "list[int]":
+def _stamp() -> "list[object]":
+    """Size and time of config.toml, and who compiled it: an upgrade may add settings."""
     try:
         found = os.stat(paths.config_file())
     except FileNotFoundError:
-        return [0, 0]
-    return [found.st_size, found.st_mtime_ns]
+        return []
+    return [found.st_size, found.st_mtime_ns, __version__]
 
 
 def load(publish: "Callable[[str, str], object]") -> "dict[str, Any]":
@@ -80,8 +96,8 @@ def load(publish: "Callable[[str, str], object]") -> "dict[str, Any]":
     Raises ConfigError when config.toml cannot be parsed or holds a wrong value.
     """
     stamp = _stamp()
-    if stamp == [0, 0]:
-        return DEFAULTS
+    if not stamp:
+        return check({}, "")
     try:
         with open(paths.compiled_config(), "rb") as file:
             compiled = json.loads(file.read(1 << 20))
@@ -93,14 +109,14 @@ def load(publish: "Callable[[str, str], object]") -> "dict[str, Any]":
     return _compile(stamp, publish)
 
 
-def _compile(stamp: "list[int]", publish: "Callable[[str, str], object]") -> "dict[str, Any]":
+def _compile(stamp: "list[object]", publish: "Callable[[str, str], object]") -> "dict[str, Any]":
     import tomllib  # only when the configuration changed
 
     where = paths.config_file()
     try:
         with open(where, "rb") as file:
             given = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, ValueError) as problem:
         raise ConfigError(f"{where}: {problem}; correct the file or move it away") from problem
     settings = check(given, where)
     publish(paths.compiled_config(), json.dumps({"stamp": stamp, "settings": settings}))

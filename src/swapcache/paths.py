@@ -9,6 +9,8 @@ Owns the layout. Promises absolute paths and to create nothing. Never follows th
 
 import os
 
+from swapcache.errors import ConfigError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +29,13 @@ def home(env: "Mapping[str, str]" = os.environ) -> str:
 
 
 def portable(env: "Mapping[str, str]" = os.environ) -> str:
-    """SWAPCACHE_HOME as an absolute path, or empty."""
+    """SWAPCACHE_HOME, or empty. Raises ConfigError when it is relative: it would move about."""
     value = env.get("SWAPCACHE_HOME", "")
-    return os.path.abspath(value) if value else ""
+    if value.startswith("~"):
+        value = home(env) + value[1:]
+    if value and not value.startswith("/"):
+        raise ConfigError(f"SWAPCACHE_HOME is {value!r}; it must be an absolute path")
+    return value.rstrip("/")
 
 
 def config_dir(env: "Mapping[str, str]" = os.environ) -> str:

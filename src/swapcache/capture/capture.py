@@ -22,7 +22,7 @@ from swapcache.model import (
     Session,
     Source,
 )
-from swapcache.state.fold import Fold
+from swapcache.state.fold import Fold, whole
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer
@@ -32,6 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+COUNTED = ("request", "reply", "partial")
+"""Kinds of messages that are dialogue."""
 SAME = 40
 """Leading characters by which a prompt is found again: hosts append to the rest."""
 STATEMENTS = ""
@@ -101,7 +103,7 @@ class Ledger:
     def save(self, touched: str = "", **changes: Any) -> None:
         """Writes the state row and what changed about the session."""
         body = self.fold.dump()
-        provisional = json.dumps(self.provisional, ensure_ascii=False)
+        provisional = whole(json.dumps(self.provisional, ensure_ascii=False))
         sessions.save_state(
             self.store.db,
             self.writer.keys,
@@ -163,7 +165,7 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
             meta["class"], meta["role"] = message.kind, message.role
             meta["origin"] = ledger.fold.origin_of(message)
             meta["msg_id"], meta["wall"] = message.id, message.wall
-            messages += message.kind in ("request", "reply") and not message.sidechain
+            messages += message.kind in COUNTED and not message.sidechain
             ledger.add(message, first + offset)
         records.append(NewRecord(row.raw, meta, source.number, row.start))
     ledger.writer.append(records)

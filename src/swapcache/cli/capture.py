@@ -108,7 +108,7 @@ def _count(path: str, session: str, reader: formats.Format) -> Capture:
     lost = tuple(Damage(r.start, len(r.raw), r.reason) for r in rows if r.reason)
     made = [reader.message(r.value) for r in rows if r.value is not None]
     messages = sum(
-        1 for m in made if m is not None and m.kind in ("request", "reply") and not m.sidechain
+        1 for m in made if m is not None and m.kind in capturing.COUNTED and not m.sidechain
     )
     report = Capture(session, len(rows), len(made), 0, messages, lost, -1, "", pending)
     return _with_tail(report, path)

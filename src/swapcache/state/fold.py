@@ -66,7 +66,7 @@ class Fold:
 
     def dump(self) -> str:
         """The whole state as JSON; equal states give equal text."""
-        return json.dumps(
+        text = json.dumps(
             {
                 "v": VERSION,
                 "items": [i for kind in sorted(self.items) for i in self.items[kind].values()],
@@ -78,6 +78,7 @@ class Fold:
             ensure_ascii=False,
             separators=(",", ":"),
         )
+        return whole(text)
 
     def state(self, session: int, seq: int) -> WorkingState:
         """A value of what is known; calls without a result are items of kind `unknown`."""
@@ -92,7 +93,7 @@ class Fold:
 
     def origin_of(self, message: Message) -> str:
         """Origin of a message's words: an answer that drew on the network is untrusted."""
-        if message.origin == AGENT and message.kind == "reply" and self.tainted:
+        if message.origin == AGENT and message.role == "assistant" and self.tainted:
             return UNTRUSTED
         return message.origin
 
@@ -151,14 +152,25 @@ class Fold:
             self.put("fact", token, "", message, record, token, origin)
 
 
+def whole(text: str) -> str:
+    """`text` as UTF-8 can hold it: hosts write halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
 def _clip(text: str) -> str:
-    return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"
+    return rules.cut(text, TEXT_LIMIT)
 
 
 # -- one rule for each kind of message -------------------------------------------------------------
 
 
 def _request(fold: Fold, message: Message, record: int) -> None:
+    if message.results:
+        _results(fold, message, record)
     fold.count("requests")
     fold.tainted, fold.answered = False, False
     fold.of("failure").clear()
@@ -198,12 +210,15 @@ def _call(fold: Fold, call: ToolCall, message: Message, record: int) -> None:
     fold.tainted = fold.tainted or rules.is_network(call)
     fold.answered = False
     change = rules.changed(call) or ("", "")
-    line = rules.target(call)[:LINE_LIMIT]
+    line = rules.cut(rules.target(call), LINE_LIMIT)
     asked = fold.counters.get("requests", 0)
     given = rules.command(call)
     tasks = rules.plan(call)
     fold.calls[call.id] = [call.name, line, record, message.wall, *change, given, asked, tasks]
     origin = UNTRUSTED if fold.tainted else AGENT
+    while len(fold.calls) > LIMITS["unknown"]:
+        del fold.calls[next(iter(fold.calls))]
+        fold.count("dropped unknown")
     if origin == AGENT:
         fold.facts(f"{change[0]} {rules.command(call)}", message, record, AGENT)
 
@@ -284,13 +299,30 @@ def _statement(fold: Fold, message: Message, record: int) -> None:
             status = "open" if kind in ("next", "task") else ""
             fold.set(Item(kind, text, text, status, message.origin, record, message.wall, True))
     for text in given.get("done", ()):
-        for item in list(fold.of("task").values()):
-            if text.lower() in item.text.lower():
-                fold.set(item._replace(status="done", stated=True))
-        for item in list(fold.of("next").values()):
-            if text.lower() in item.text.lower():
-                del fold.of("next")[item.key]
+        for item in _meant(fold, "task", text):
+            fold.set(item._replace(status="done", stated=True))
+        for item in _meant(fold, "next", text):
+            del fold.of("next")[item.key]
         fold.set(Item("done", text, text, "done", message.origin, record, message.wall, True))
+
+
+def _meant(fold: Fold, kind: str, text: str) -> list[Item]:
+    """The items that `text` names: the one that is equal, else the only one that contains it."""
+    still = [i for i in fold.of(kind).values() if i.status != "done"]
+    equal = [i for i in still if i.text.lower() == text.lower()]
+    containing = [i for i in still if text.lower() in i.text.lower()]
+    return equal or (containing if len(containing) == 1 else [])
+
+
+def _partial(fold: Fold, message: Message, record: int) -> None:
+    """Words of a turn that was cut off: shown, but no answer."""
+    _reply(fold, message, record)
+    fold.answered = False
+
+
+def _interrupted(fold: Fold, message: Message, record: int) -> None:
+    fold.count("interruptions")
+    fold.answered = False
 
 
 def _inherited(fold: Fold, message: Message, record: int) -> None:
@@ -307,6 +339,8 @@ _RULES = {
     "request": _request,
     "reply": _reply,
     "results": _results,
+    "partial": _partial,
+    "interrupted": _interrupted,
     "failure": _failure,
     "compaction": _compaction,
     "statement": _statement,

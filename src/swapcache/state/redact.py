@@ -20,8 +20,8 @@ _SECRET = re.compile(
     r"|(?P<url>(?<=://)[^\s/:@]+:[^\s/@]+(?=@))"
     r"|(?P<bearer>(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,})"
     r"|(?P<azure>(?<=AccountKey=)[A-Za-z0-9+/=]{20,})"
-    r"|(?P<value>(?i:(?:password|passwd|secret|token|api[_-]?key)[\"']?\s*[:=]\s*[\"']?)"
-    r"(?P<word>[^\s\"',;]{6,}))",
+    r"|(?P<value>(?i:(?:password|passwd|secret|token|api[_-]?key)(?:_[a-z_]+)?[\"']?\s*[:=]"
+    r"\s*[\"']?)(?P<word>(?!\[redacted:)[^\s\"',;]{6,}))",
     re.DOTALL,
 )
 

@@ -30,7 +30,7 @@ STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancell
 FACT_LIMIT = 160
 FILES = frozenset(
     "py js ts tsx jsx go rs java c h cpp md json jsonl toml yaml yml sh sql txt html css csv png"
-    " jpg ipynb lock cfg ini env xml vue rb php swift kt".split()
+    " jpg ipynb lock cfg ini env xml vue rb php swift kt gz zip tar pdf docx xlsx log".split()
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = f"{_LETTERS}{_LETTERS.upper()}0123456789_"
@@ -109,6 +109,9 @@ def _is_fact(token: str) -> bool:
         return not stem.strip(_WORD + ".-")
     if len(token) == 36 and token.count("-") == 4:
         return not token.lower().strip(_HEX + "-")
+    place, colon, row = token.rpartition(":")
+    if colon and row.isdigit():
+        return _is_fact(place)
     if "." in token and token.lstrip("v").replace(".", "").isdigit():
         return True
     head, dash, number = token.rpartition("-")
@@ -200,8 +203,7 @@ def target(call: ToolCall) -> str:
 
 def committed(line: str, output: str) -> str:
     """`<hash> <subject>` of a git commit that this command made, or empty."""
-    words = line.split()
-    if "git" not in words or "commit" not in words:
+    if not _commits(line):
         return ""
     for row in output.splitlines():
         head, closing, subject = row.partition("] ")
@@ -210,8 +212,35 @@ def committed(line: str, output: str) -> str:
             words, subject = row.split(" ", 1)[:1], row.partition(" ")[2]
         digest = words[-1] if words else ""
         if 7 <= len(digest) <= 40 and not digest.strip(_HEX):
-            return f"{digest} {subject}"
+            return cut(f"{digest} {subject}", FACT_LIMIT)
     return ""
+
+
+def _commits(line: str) -> bool:
+    """True when a command line runs `git commit`, whatever stands around it."""
+    for separator in "&|;()\n":
+        line = line.replace(separator, " ; ")
+    words = [*line.split(), ";"]
+    for at, word in enumerate(words):
+        if word.rpartition("/")[2] != "git":
+            continue
+        at += 1
+        while words[at].startswith("-"):
+            at += 2 if words[at] in ("-C", "-c") and at + 2 < len(words) else 1
+        if words[at] == "commit":
+            return True
+    return False
+
+
+def cut(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters, cut between words: half a secret looks like none."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    if not text[limit - 1].isspace():
+        space = max(head.rfind(" "), head.rfind("\n"), head.rfind("\t"))
+        head = head[:space] if space >= limit // 2 else head
+    return head + "…"
 
 
 def error_line(output: str) -> str:
@@ -224,5 +253,5 @@ def error_line(output: str) -> str:
     for line in reversed(lines):
         lower = line.lower()
         if any(word in lower for word in words):
-            return line[:FACT_LIMIT]
-    return lines[-1][:FACT_LIMIT] if lines else "no output"
+            return cut(line, FACT_LIMIT)
+    return cut(lines[-1], FACT_LIMIT) if lines else "no output"

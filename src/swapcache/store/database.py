@@ -21,7 +21,7 @@ TABLES = """
 CREATE TABLE store(
   id INTEGER PRIMARY KEY CHECK (id = 1), uuid TEXT NOT NULL, key_id TEXT NOT NULL,
   host TEXT NOT NULL, state_dir TEXT NOT NULL, agent TEXT NOT NULL,
-  workspace TEXT NOT NULL, inode TEXT NOT NULL, workspace_id TEXT NOT NULL, created TEXT NOT NULL);
+  workspace TEXT NOT NULL, inode TEXT NOT NULL, created TEXT NOT NULL);
 CREATE TABLE chunk(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE record(
   seq INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
@@ -77,6 +77,7 @@ def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.
     path = paths.database(directory)
     if not os.path.exists(path):
         raise StoreError(f"{path} does not exist; nothing was recorded for this workspace yet")
+    db = None
     try:
         db = sqlite3.connect(path, timeout=wait, isolation_level=None)
         db.execute("PRAGMA wal_autocheckpoint=0")
@@ -87,6 +88,8 @@ def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.
         (version,) = db.execute("PRAGMA user_version").fetchone()
         (application,) = db.execute("PRAGMA application_id").fetchone()
     except sqlite3.Error as error:
+        if db is not None:
+            db.close()
         raise problem(error, path) from error
     if application != APPLICATION:
         db.close()
@@ -100,7 +103,7 @@ def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.
     return db
 
 
-def create(directory: str, row: tuple[str, ...]) -> None:
+def create(directory: str, row: tuple[str | bytes, ...]) -> None:
     """Makes a store's database, whole or not at all; `row` fills the table `store`.
 
     Built under a temporary name and renamed, so that a kill cannot leave a half-made store.
@@ -139,6 +142,20 @@ def create(directory: str, row: tuple[str, ...]) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def bound(path: str) -> str | bytes:
+    """A path as SQLite takes it: one that is no UTF-8 as its bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+def unbound(value: object) -> str:
+    """A path as `bound` stored it."""
+    return os.fsdecode(value) if isinstance(value, bytes) else str(value)
 
 
 def leave(db: sqlite3.Connection, directory: str) -> None:

@@ -84,6 +84,7 @@ def publish(path: str, data: str | bytes) -> None:
             raise failure(problem, f"cannot write {path}") from problem
         try:
             try:
+                os.fchmod(file, 0o600)  # whatever the umask took away
                 write_all(file, content)
                 _sync(file)
             finally:
@@ -107,13 +108,19 @@ def append_line(path: str, line: bytes, limit: int) -> bool:
     """Adds one line durably; False when the file would pass `limit` bytes. Raises StoreError."""
     private_directory(os.path.dirname(path))
     try:
-        file = os.open(
-            path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
         try:
-            if os.fstat(file).st_size + len(line) > limit:
+            before = os.fstat(file)
+            if not stat.S_ISREG(before.st_mode):
+                raise StoreError(f"{path} is no regular file; move it away")
+            if before.st_size + len(line) + 1 > limit:
                 return False
-            write_all(file, line + b"\n")
+            try:
+                write_all(file, line + b"\n")
+            except OSError:
+                os.ftruncate(file, before.st_size)  # half a line would spoil the next one
+                raise
             os.fdatasync(file) if hasattr(os, "fdatasync") else _sync(file)
         finally:
             os.close(file)

@@ -11,7 +11,7 @@ import os
 from swapcache import paths
 from swapcache.errors import SelectionError
 from swapcache.model import Identity
-from swapcache.store import seal
+from swapcache.store import files, seal
 
 DEFAULT_AGENT = "default"
 
@@ -30,12 +30,19 @@ def workspace_of(directory: str) -> str:
 
 
 def inode_of(workspace: str) -> str:
-    """`device:inode` of a directory, or empty when it is gone."""
+    """What a renamed repository is known by: device, inode and the birth of its .git.
+
+    Empty without a .git: an inode alone is used again for a stranger's directory.
+    """
     try:
         found = os.stat(workspace)
+        for name in (".git/description", ".git/config", ".git"):
+            if os.path.exists(f"{workspace}/{name}"):
+                mark = os.stat(f"{workspace}/{name}")
+                return f"{found.st_dev}:{found.st_ino}:{mark.st_ino}:{mark.st_mtime_ns}"
     except OSError:
-        return ""
-    return f"{found.st_dev}:{found.st_ino}"
+        return ""  # gone while we looked
+    return ""
 
 
 def identify(host: str, state_dir: str, directory: str, agent: str = DEFAULT_AGENT) -> Identity:
@@ -51,17 +58,44 @@ def store_id(identity: Identity) -> str:
 
 
 def find(identity: Identity) -> str | None:
-    """The id of this identity's store: by path, else by inode; None when there is none."""
+    """The id of this identity's store: by path, else as a renamed repository; None without one."""
     wanted = store_id(identity)
     if os.path.exists(paths.database(paths.store_dir(wanted))):
-        return wanted
-    if not identity.inode:
-        return None
+        owner = owner_of(wanted)
+        if owner is None or owner[:4] == identity[:4]:
+            return wanted
     for other, known in listing():
-        same_owner = known[:3] == identity[:3]
-        if same_owner and known.inode == identity.inode and not os.path.exists(known.workspace):
+        if known[:4] == identity[:4]:
+            return other
+        renamed = identity.inode and known.inode == identity.inode and known[:3] == identity[:3]
+        if renamed and not os.path.exists(known.workspace):
+            claim(other, identity)
             return other
     return None
+
+
+def free_id(identity: Identity) -> str:
+    """The directory name for a new store: another one when a renamed workspace's store has it."""
+    wanted, number = store_id(identity), 1
+    while os.path.exists(paths.database(paths.store_dir(wanted))):
+        number += 1
+        wanted = f"{store_id(identity)}-{number}"
+    return wanted
+
+
+def claim(store: str, identity: Identity) -> None:
+    """Writes whose store it is beside its database."""
+    files.publish(paths.owner_file(paths.store_dir(store)), json.dumps(identity._asdict()))
+
+
+def owner_of(store: str) -> Identity | None:
+    """Whose store it is; None when that cannot be read."""
+    try:
+        with open(paths.owner_file(paths.store_dir(store)), "rb") as file:
+            given = json.loads(file.read(1 << 16))
+        return Identity(*(str(given[field]) for field in Identity._fields))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def listing() -> list[tuple[str, Identity]]:
@@ -75,12 +109,7 @@ def listing() -> list[tuple[str, Identity]]:
         directory = paths.store_dir(name)
         if not os.path.exists(paths.database(directory)):
             continue
-        try:
-            with open(paths.owner_file(directory), "rb") as file:
-                given = json.loads(file.read(1 << 16))
-            owner = Identity(*(str(given[field]) for field in Identity._fields))
-        except (OSError, ValueError, KeyError, TypeError):
-            owner = Identity("unknown", "", "unknown", directory, "")  # listed all the same
+        owner = owner_of(name) or Identity("unknown", "", "unknown", directory, "")
         found.append((name, owner))
     return sorted(found, key=lambda pair: pair[1][3:])
 
@@ -95,7 +124,8 @@ def select(agent: str | None, workspace: str | None, host: str | None = None) ->
         fitting = [s for s in fitting if s[1].agent == agent]
     if workspace or not agent:
         real = workspace_of(workspace or os.getcwd())
-        exact = [s for s in fitting if s[1].workspace == real or s[1].inode == inode_of(real)]
+        here = inode_of(real)
+        exact = [s for s in fitting if s[1].workspace == real or (here and s[1].inode == here)]
         if exact or workspace or len(fitting) != 1:
             fitting = exact
     if len(fitting) == 1:

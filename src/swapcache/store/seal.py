@@ -30,7 +30,9 @@ START = "0" * 64
 KEY_SIZE = 32
 
 _escape = json.encoder.encode_basestring_ascii
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
+_encode = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+).encode
 
 
 def canon(value: Any) -> bytes:
@@ -48,8 +50,11 @@ def mac(key: bytes, data: bytes) -> str:
     return hmac.digest(key, data, "sha256").hex()
 
 
-same = hmac.compare_digest
-"""Constant-time comparison."""
+def same(one: str, other: object) -> bool:
+    """Constant-time comparison; False for what is no text."""
+    if not isinstance(other, str):
+        return False
+    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))
 
 
 class Keys(NamedTuple):

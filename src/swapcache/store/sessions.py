@@ -8,6 +8,7 @@ callers do both inside `Store.writing`.
 import sqlite3
 
 from swapcache.model import Damage, Process, Session, Source
+from swapcache.store import database
 from swapcache.store.seal import Keys, canon, same, sha256
 
 _SESSION = (
@@ -108,13 +109,17 @@ def touch(
 # -- sources ---------------------------------------------------------------------------------------
 
 
+def _source(row: tuple) -> Source:  # type: ignore[type-arg]  # a row of SQLite's has no type
+    return Source(*row)._replace(path=database.unbound(row[2]))
+
+
 def find_source(db: sqlite3.Connection, number: int, path: str) -> Source | None:
     """The newest generation of a transcript of a session."""
     row = db.execute(
         f"SELECT {_SOURCE} FROM source WHERE session=? AND path=? ORDER BY generation DESC LIMIT 1",
-        (number, path),
+        (number, database.bound(path)),
     ).fetchone()
-    return Source(*row) if row else None
+    return _source(row) if row else None
 
 
 def sources(db: sqlite3.Connection, number: int) -> list[Source]:
@@ -124,7 +129,7 @@ def sources(db: sqlite3.Connection, number: int) -> list[Source]:
         " (SELECT max(generation) FROM source WHERE session=s.session AND path=s.path)",
         (number,),
     )
-    return [Source(*row) for row in rows]
+    return [_source(row) for row in rows]
 
 
 def add_source(db: sqlite3.Connection, number: int, path: str, generation: int) -> Source:
@@ -132,7 +137,7 @@ def add_source(db: sqlite3.Connection, number: int, path: str, generation: int) 
     cursor = db.execute(
         "INSERT INTO source(session, path, generation, cursor, head, tail, format, rows, kept,"
         " messages) VALUES (?,?,?,0,'','','',0,0,0)",
-        (number, path, generation),
+        (number, database.bound(path), generation),
     )
     return Source(int(cursor.lastrowid or 0), number, path, generation, 0, "", "", "")
 

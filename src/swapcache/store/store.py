@@ -5,8 +5,8 @@ record by record, and that a key is never created where stores exist. Never inte
 stores.
 """
 
-import json
 import os
+import sqlite3
 import time
 import zlib
 
@@ -35,20 +35,25 @@ class Store:
         self.directory = paths.store_dir(store_id)
         self.wait = wait
         self.db = database.connect(self.directory, wait, read_only=read_only)
-        row = self.db.execute(
-            "SELECT uuid, key_id, host, state_dir, agent, workspace, inode, workspace_id,"
-            " created FROM store"
-        ).fetchone()
-        if row is None:
-            raise StoreError(f"{self.directory} has no owner row; move it away")
-        self.uuid, self.key_id = str(row[0]), str(row[1])
-        self.identity = Identity(row[2], row[3], row[4], row[5], row[6])
-        self.created = str(row[8])
+        try:
+            row = self.db.execute(
+                "SELECT uuid, key_id, host, state_dir, agent, workspace, inode, created FROM store"
+            ).fetchone()
+            if row is None:
+                raise StoreError(f"{self.directory} has no owner row; move it away")
+        except sqlite3.Error as error:
+            self.db.close()
+            raise database.problem(error, self.directory) from error
+        except StoreError:
+            self.db.close()
+            raise
+        self.uuid, self.key_id, self.created = str(row[0]), str(row[1]), str(row[7])
+        self.identity = Identity(*(database.unbound(value) for value in row[2:7]))
         self.keys: seal.Keys | None = None
         self.key_problem = ""
         try:
             key = seal.read_key(paths.key_file())
-            self.keys = seal.derive(key, self.identity.agent, self.uuid, str(row[7]))
+            self.keys = seal.derive(key, self.identity.agent, self.uuid, store_id)
         except FileNotFoundError:
             self.key_problem = f"the key {paths.key_file()} is missing"
         except KeyProblem as problem:
@@ -76,7 +81,8 @@ class Store:
 
         Constant work: 'what is served' is checked by `read`, the whole chain by `verify`.
         """
-        return self.judge(self.witnessed())
+        with self.snapshot() as verdict:
+            return verdict
 
     def witnessed(self) -> witness.Seen | None:
         """What the witness remembers; read it before a transaction begins."""
@@ -84,6 +90,16 @@ class Store:
 
     def judge(self, seen: witness.Seen | None) -> Verdict:
         """Verdict on the head, given what the witness said."""
+        try:
+            return self._judge(seen)
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise
+            return Verdict("MODIFIED", f"the database is damaged ({error})", -1)
+        except (ValueError, TypeError, AttributeError):
+            return Verdict("MODIFIED", "the head is not of its form", -1)
+
+    def _judge(self, seen: witness.Seen | None) -> Verdict:
         if self.keys is None:
             return Verdict("NO_KEY", self.key_problem)
         if self.keys.id != self.key_id:
@@ -128,16 +144,21 @@ class Store:
             (first, last),
         )
         for seq, number, start, size, sha, meta, tag, source, position in rows:
-            body = self._chunk(number)[start : start + size]
-            body_hash = seal.sha256(body)
-            good = (
-                self.keys is not None
-                and seq == expected
-                and body_hash == sha.hex()
-                and seal.same(self.keys.tag(seq, body_hash, meta, previous), tag.hex())
-            )
-            yield Record(seq, body, _meta(meta), source, position), good
-            previous, expected = tag.hex(), seq + 1
+            try:
+                body = self._chunk(number)[start : start + size]
+                body_hash = seal.sha256(body)
+                good = (
+                    self.keys is not None
+                    and seq == expected
+                    and body_hash == sha.hex()
+                    and seal.same(self.keys.tag(seq, body_hash, meta, previous), tag.hex())
+                )
+                known = _meta(meta)
+                previous = tag.hex()
+            except (ValueError, TypeError, AttributeError):
+                body, good, known, previous = b"", False, {}, ""  # a column of another type
+            yield Record(seq, body, known, source, position), good
+            expected = seq + 1
 
     def _chunk(self, number: int) -> bytes:
         """A chunk's bodies; the newest one is kept, since records are read in order."""
@@ -159,14 +180,13 @@ class Store:
         with self.snapshot() as verdict:
             if self.keys is None or verdict.name == "FOREIGN":
                 return verdict
-            for expected, (record, good) in enumerate(self.read(0, 1 << 62)):
-                if record.seq != expected or not good:
-                    return Verdict(
-                        "PREFIX" if expected else "MODIFIED",
-                        f"record {expected} is missing or does not match its seal",
-                        expected - 1,
-                        verdict.seen,
-                    )
+            expected = -1
+            try:
+                for expected, (record, good) in enumerate(self.read(0, 1 << 62)):
+                    if record.seq != expected or not good:
+                        return _broken(expected, "is missing or does not match its seal", verdict)
+            except sqlite3.DatabaseError as error:
+                return _broken(expected + 1, f"cannot be read ({error})", verdict)
             return verdict
 
     def renew_witness(self) -> Verdict:
@@ -174,6 +194,7 @@ class Store:
         verdict = self.verify()
         if verdict.name != "GAP" or self.keys is None:
             return verdict
+        files.private_directory(paths.witness_dir())
         with files.Lock(paths.lock_file(self.id), self.wait):
             witness.write(self._witness, self.keys, self.uuid, *self.head(), None)
         return self.verify()
@@ -187,6 +208,11 @@ class Store:
         (nothing is appended then), BusyError, NoSpaceError, StoreError.
         """
         return Writing(self)
+
+
+def _broken(at: int, what: str, head: Verdict) -> Verdict:
+    name = "PREFIX" if at else "MODIFIED"
+    return Verdict(name, f"record {at} {what}", at - 1, head.seen)
 
 
 def _meta(text: str) -> "dict[str, object]":
@@ -206,47 +232,54 @@ def open_store(wanted: Identity, wait: float = 2.0) -> Store:
     stores exist was lost or moved, and a new one would make everything look foreign.
     """
     found = identity.find(wanted)
-    if found is not None:
-        return Store(found, wait)
+    if found is None:
+        found = _create(wanted)
+    store = Store(found, wait)
+    try:
+        if store.identity[:3] != wanted[:3]:
+            owner = f"{store.identity.host}, agent {store.identity.agent}"
+            raise StoreError(f"{store.directory} is the store of {owner}; move owner.json away")
+        if store.head()[0] < 0:  # new, or its maker was killed before record 0
+            _begin_chain(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _create(wanted: Identity) -> str:
     try:
         key = seal.read_key(paths.key_file())
     except FileNotFoundError:
-        if identity.listing():
-            raise KeyProblem(
-                f"the key {paths.key_file()} is missing, but stores exist; put the key back "
-                "from a backup of that directory"
-            ) from None
-        key = seal.create_key(paths.key_file())
-    store_id = identity.store_id(wanted)
+        key = _first_key()
+    store_id = identity.free_id(wanted)
     files.private_directory(paths.stores_dir())
     files.private_directory(paths.witness_dir())
     directory = paths.store_dir(store_id)
     files.private_directory(directory)
-    owner = json.dumps(wanted._asdict(), ensure_ascii=False)
-    files.publish(paths.owner_file(directory), owner)
-    database.create(
-        directory,
-        (
-            _uuid(),
-            seal.sha256(key)[:8],
-            wanted.host,
-            wanted.state_dir,
-            wanted.agent,
-            wanted.workspace,
-            wanted.inode,
-            _uuid(),
-            now(),
-        ),
-    )
-    store = Store(store_id, wait)
-    _begin_chain(store)
-    return store
+    identity.claim(store_id, wanted)
+    who = (database.bound(field) for field in wanted)
+    database.create(directory, (_uuid(), seal.sha256(key)[:8], *who, now()))
+    return store_id
+
+
+def _first_key() -> bytes:
+    if not identity.listing():
+        return seal.create_key(paths.key_file())
+    try:
+        return seal.read_key(paths.key_file())  # another process made it and its store just now
+    except FileNotFoundError:
+        raise KeyProblem(
+            f"the key {paths.key_file()} is missing, but stores exist; put the key back "
+            "from a backup of that directory"
+        ) from None
 
 
 def _begin_chain(store: Store) -> None:
     """Seals record 0, which says what was here before: nothing, or a store that is gone."""
     before = witness.read(paths.witness_file(store.id), store.keys)
-    meta: dict[str, object] = {"kind": "event", "event": "created", "wall": now()}
+    owner = dict(zip(("host", "state_dir", "agent", "workspace"), store.identity, strict=False))
+    meta: dict[str, object] = {"kind": "event", "event": "created", "owner": owner, "wall": now()}
     if before is not None and before.store != store.uuid:
         meta["gap"] = {"seq": before.seq, "store": before.store, "tag": before.tag}
     with store.writing() as writer:

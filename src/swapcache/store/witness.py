@@ -35,7 +35,7 @@ def _parse(raw: bytes, slot: int, keys: Keys | None) -> Seen | None:
         seq, tag, epoch = value["seq"], value["tag"], value["epoch"]
         good = keys is not None and same(keys.witness_mac(seq, tag, epoch), value["mac"])
         return Seen(int(seq), str(tag), int(epoch), str(value["store"]), slot, good)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
@@ -47,6 +47,8 @@ def read(path: str, keys: Keys | None) -> Seen | None:
         return None
     try:
         raw = os.pread(file, 2 * SLOT, 0)
+    except OSError:
+        return None  # a directory or FIFO in its place: as good as missing
     finally:
         os.close(file)
     slots = [s for i in (0, 1) if (s := _parse(raw[i * SLOT : (i + 1) * SLOT], i, keys))]

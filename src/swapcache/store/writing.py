@@ -32,8 +32,14 @@ class Reading:
     def __enter__(self) -> Verdict:
         store = self._store
         seen = store.witnessed()  # before the transaction: an honest witness only trails
-        store.db.execute("BEGIN")
-        return store.judge(seen)
+        try:
+            store.db.execute("BEGIN")
+            return store.judge(seen)
+        except BaseException as error:
+            _roll_back(store.db)
+            if isinstance(error, sqlite3.Error):
+                raise database.problem(error, store.directory) from error
+            raise
 
     def __exit__(self, *_: object) -> None:
         _roll_back(self._store.db)
@@ -50,6 +56,7 @@ class Writing:
 
     def __enter__(self) -> "Writer":
         store = self._store
+        files.private_directory(paths.witness_dir())
         self._lock.__enter__()
         try:
             self._seen = store.witnessed()
@@ -82,7 +89,8 @@ class Writing:
             self._give_up()
             raise database.problem(refused, store.directory) from refused
         try:
-            if seen is None or seen.store != store.uuid or writer.seq > seen.seq:
+            newer = seen is None or seen.store != store.uuid or writer.seq > seen.seq
+            if newer and writer.seq >= 0:
                 path = paths.witness_file(store.id)
                 witness.write(path, store.keys, store.uuid, writer.seq, writer.tag, seen)
         finally:

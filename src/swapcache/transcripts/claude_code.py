@@ -25,6 +25,8 @@ HOST_COMMANDS = [
 ]
 """Commands that the host carries out itself; any other one is a request to the agent."""
 INTERRUPTED = "[Tool call interrupted:"
+INTERRUPTION = "[Request interrupted by user"
+NO_REQUEST = (INTERRUPTION, "<local-command-", "<bash-stdout>", "<command-")
 
 
 def matches(value: "dict[str, Any]") -> bool:
@@ -74,13 +76,17 @@ def _user(value: "dict[str, Any]") -> Message:
     text = joined(content)
     if value.get("isCompactSummary"):
         return _made(value, "user", "summary", text, SYSTEM)
-    if value.get("isMeta") or value.get("repeatsCompactSummary"):
-        return _made(value, "user", "notice", text, SYSTEM)
+    meta = value.get("isMeta") or value.get("repeatsCompactSummary")
     if results:
-        made = _made(value, "user", "results", "", AGENT)
+        own = strip_frames(strip_tag(text, "system-reminder")).strip()
+        said = own and not meta and not own.startswith(NO_REQUEST)
+        kind, origin = ("request", OWNER) if said else ("results", AGENT)
+        made = _made(value, "user", kind, own if said else "", origin)
         return made._replace(results=results)
-    if text.startswith(("<local-command-", "<bash-stdout>", "[Request interrupted by user")):
+    if meta or text.startswith(("<local-command-", "<bash-stdout>")):
         return _made(value, "user", "notice", text, SYSTEM)
+    if text.startswith(INTERRUPTION):
+        return _made(value, "user", "interrupted", text, SYSTEM)
     if text.lstrip().startswith(("<command-name>", "<command-message>")):
         line = _command(text)
         kind = "command" if line.split()[:1] in HOST_COMMANDS else "request"

@@ -49,33 +49,40 @@ def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int, bool]:
 
 def split(start: int, raw: bytes) -> list[Row]:
     """The rows of one line: one, or several when records or fragments are glued together."""
-    value, reason = _parse(raw)
-    if value is not None or not reason:
-        return [Row(start, raw, value, reason)]
-    first = _first_object(raw)
-    if first:
-        return [
-            Row(start, raw[:first], *_parse(raw[:first])),
-            *split(start + first, raw[first:]),
-        ]
+    rows: list[Row] = []
+    while True:
+        value, reason = _parse(raw)
+        if value is not None or not reason:
+            return [*rows, Row(start, raw, value, reason)]
+        first = _first_record(raw)
+        if first is None:
+            return rows + _torn(start, raw, reason)
+        rows.append(Row(start, raw[: first[0]], first[1]))
+        start, raw = start + first[0], raw[first[0] :]
+
+
+def _first_record(raw: bytes) -> "tuple[int, dict[str, Any]] | None":
+    """(length, object) of a whole record that another one follows on the same line."""
+    at = raw.find(b'{"', 1)
+    for _ in range(GLUE_TRIES):
+        if at < 0:
+            return None
+        if raw[:at].rstrip(_BLANK).endswith(b"}"):
+            value, _reason = _parse(raw[:at])
+            if value is not None:
+                return at, value
+        at = raw.find(b'{"', at + 1)
+    return None
+
+
+def _torn(start: int, raw: bytes, reason: str) -> list[Row]:
+    """A damaged line: whole, or a torn fragment and the whole record glued to it."""
     for at in _glued_at(raw):
         glued, _ = _parse(raw[at:])
         if glued is not None and ("type" in glued or "role" in glued):
             lost = Row(start, raw[:at], None, f"torn record before a whole one ({reason})")
             return [lost, Row(start + at, raw[at:], glued)]
     return [Row(start, raw, None, reason)]
-
-
-def _first_object(raw: bytes) -> int:
-    """Length of a whole record that another one follows on the same line, else 0."""
-    try:
-        text = raw.decode()
-        value, end = _tolerant.raw_decode(text)
-    except (ValueError, RecursionError):
-        return 0
-    if not isinstance(value, dict) or not text[end:].lstrip().startswith("{"):
-        return 0
-    return len(text[:end].encode())
 
 
 def _glued_at(raw: bytes) -> list[int]:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "pi"
-HEARTBEAT_ANSWER = "HEARTBEAT_OK"
-_HEARTBEAT_MARKS = ("[OpenClaw heartbeat", "Read HEARTBEAT.md")
+HEARTBEAT_ANSWERS = ("HEARTBEAT_OK", "NO_REPLY")
+_HEARTBEAT_MARKS = ("[OpenClaw heartbeat", "Read HEARTBEAT.md if it exists")
 _MIRROR_MODELS = ("delivery-mirror", "gateway-injected")
 
 
@@ -119,7 +119,7 @@ def _assistant(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
         for b in (content if isinstance(content, list) else ())
         if isinstance(b, dict) and b.get("type") == "toolCall"
     )
-    if text.strip() == HEARTBEAT_ANSWER and not calls:
+    if text.strip() in HEARTBEAT_ANSWERS and not calls:
         return _made(value, "assistant", "heartbeat", text, SYSTEM)
     if not text and not calls:
         error = string(inner.get("errorMessage"))
@@ -129,4 +129,6 @@ def _assistant(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
         return _made(value, "assistant", "reasoning", "", AGENT)
     marks = mapping(inner.get("__openclaw") or value.get("__openclaw"))
     origin = UNTRUSTED if marks.get("turnTainted") is True else AGENT
-    return _made(value, "assistant", "reply", text, origin)._replace(calls=calls)
+    cut_off = inner.get("stopReason") in ("error", "aborted")
+    kind = "partial" if cut_off else "reply"
+    return _made(value, "assistant", kind, text, origin)._replace(calls=calls)

@@ -167,7 +167,7 @@ def full(
     say = labels.TEXT[language(state)]
     page = _Page(budget, key, say)
     for line in head:
-        page.line(line)
+        page.line(page.safe(line))
     requests = _of(state, "request")
     _next(page, state, say, answered or not requests)
     tasks = [i for i in _of(state, "task") if i.status in ("open", "active")]
@@ -194,7 +194,7 @@ def full(
     earlier = [t if (cut := clip(t, 60)) == t else f"{cut}…" for t in older]
     page.section(say["earlier"], earlier)
     for line in tail:
-        page.line(line)
+        page.line(page.safe(line))
     withheld = [i for i in state.items if i.origin == UNTRUSTED and i.kind not in _TOOL_OUTPUT]
     return _finish(page, say, len(withheld))
 
@@ -211,7 +211,7 @@ def _middle(page: _Page, state: WorkingState, say: dict[str, str]) -> None:
     page.section(say["insight"], [i.text for i in _of(state, "insight")])
     page.packed(say["change"], [i.text for i in reversed(_of(state, "change"))])
     commits = [i for i in state.items if i.kind == "commit"]
-    page.section(say["commit"], [i.text for i in reversed(commits)])
+    page.section(say["commit"], [f'"{i.text}"' for i in reversed(commits)])
     page.packed(say["fact"], [i.text for i in reversed(_of(state, "fact"))])
     page.section(say["done"], [i.text for i in reversed(_of(state, "done"))])
     page.section(say["discussed"], [i.text for i in reversed(_of(state, "discussed"))])
@@ -257,7 +257,7 @@ def delta(
         return None
     page = _Page(budget, key, say)
     for line in head:
-        page.line(line)
+        page.line(page.safe(line))
     calls(page, state, finished, say)
     if lost:
         page.quote(say["lost-request"], lost, int(budget * REQUEST_SHARE), "…")

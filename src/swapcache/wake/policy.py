@@ -58,17 +58,19 @@ def decide(case: Case, settings: dict[str, Any], forced: str = "auto") -> Decisi
     """The first row that matches. `forced` is a form that a person asked for."""
     reasons = [f"audience {case.audience}", f"cause {case.cause}"]
     policy, limits = settings["policy"], settings["wake"]
-    stale = case.age > limits["stale_hours"] * 3600 or case.age < -300
+    beats = 2 * settings["views"]["heartbeat_hours"]
+    stale = case.age > max(limits["stale_hours"], beats) * 3600 or case.age < -300
     if forced != "auto":
         return Decision(forced, "asked for", (*reasons, f"--form {forced}"), stale)
     if case.audience != "owner":
-        form = policy["child"] if case.audience == "child" else "nothing"
+        known = case.audience in ("child", "group", "cron")
+        form = policy[case.audience if known else "unknown-audience"]
         return Decision(form, f"audience {case.audience}", tuple(reasons), stale)
     if case.cause in ("resume", "compact", "overflow"):
         form = policy[case.cause]
         return Decision(form, f"cause {case.cause}", (*reasons, "its own history"), stale)
     if not case.candidate:
-        if case.living:
+        if case.living and policy["living"] != "nothing":
             reasons.append(f"{case.living} other session(s) live or are not proven dead")
             return Decision("living", "liveness", tuple(reasons))
         return Decision("nothing", "nothing to restore", (*reasons, "no earlier work is open"))

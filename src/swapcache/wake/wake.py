@@ -180,7 +180,7 @@ def _head(
     if decision.stale:
         lines.append(say["stale"].format(age=times.words(age)))
     first = store.record(0)
-    if first is not None and "gap" in first[0].meta:
+    if first is not None and first[1] and "gap" in first[0].meta:
         lines.append(say["gap"].format(count=int(first[0].meta["gap"]["seq"]) + 1))
     return lines
 

@@ -202,7 +202,7 @@ def test_the_chain_in_the_database_is_the_documented_one(home: Path) -> None:
     store_id = filled(owner(home, agent='Ä"'), 4)
     key = Path(paths.key_file()).read_bytes()
     with raw(store_id) as db:
-        agent, uuid, ws = db.execute("SELECT agent, uuid, workspace_id FROM store").fetchone()
+        agent, uuid = db.execute("SELECT agent, uuid FROM store").fetchone()
         rows = db.execute("SELECT seq, sha, meta, tag FROM record ORDER BY seq").fetchall()
         head = db.execute("SELECT seq, tag, mac FROM head").fetchone()
 
@@ -210,7 +210,7 @@ def test_the_chain_in_the_database_is_the_documented_one(home: Path) -> None:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
     def mac(purpose: bytes, value: object) -> str:
-        context = canon({"agent": agent, "store": uuid, "ws": ws})
+        context = canon({"agent": agent, "store": uuid, "ws": store_id})
         sub = hmac.new(key, b"swapcache/v1/" + purpose + b"\0" + context, hashlib.sha256).digest()
         return hmac.new(sub, canon(value), hashlib.sha256).hexdigest()
 
@@ -431,7 +431,7 @@ def test_a_whole_chain_of_another_store_does_not_verify_here(home: Path) -> None
     assert verified.name == "MODIFIED"
 
 
-@pytest.mark.parametrize("column", ["agent", "uuid", "workspace_id"])
+@pytest.mark.parametrize("column", ["agent", "uuid"])
 def test_a_store_cannot_be_given_to_somebody_else(home: Path, column: str) -> None:
     store_id = filled(owner(home), 3)
     with raw(store_id) as db:

@@ -121,19 +121,26 @@ def test_A14_a_compact_summary_is_no_request() -> None:
     assert (message.kind, message.origin) == ("summary", SYSTEM)
 
 
+INTERRUPTED_TOOL = "[Request interrupted by user for tool use]"
+
+
 @pytest.mark.parametrize(
     "words",
     [
         "<local-command-stdout>Compacted</local-command-stdout>",
         "<local-command-caveat>do not answer</local-command-caveat>",
         "<bash-stdout>a</bash-stdout>",
-        "[Request interrupted by user]",
-        "[Request interrupted by user for tool use]",
     ],
 )
-def test_A14_command_output_and_interruptions_are_notices(words: str) -> None:
+def test_A14_command_output_is_a_notice(words: str) -> None:
     for content in (words, [text(words)]):
         assert (read("user", content).kind, read("user", content).origin) == ("notice", SYSTEM)
+
+
+@pytest.mark.parametrize("words", ["[Request interrupted by user]", INTERRUPTED_TOOL])
+def test_A4_an_interruption_is_no_request_and_no_answer(words: str) -> None:
+    for content in (words, [text(words)]):
+        assert (read("user", content).kind, read("user", content).origin) == ("interrupted", SYSTEM)
 
 
 def test_A14_a_command_is_named_with_its_arguments_and_is_no_request() -> None:

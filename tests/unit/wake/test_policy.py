@@ -141,7 +141,9 @@ def test_a_pointer_stays_a_pointer_at_any_age() -> None:
 
 def test_the_ages_are_settings() -> None:
     settings = with_policy("wake", stale_hours=1, expire_days=2)
-    assert policy.decide(case(age=HOUR + 1), settings).stale
+    settings["views"]["heartbeat_hours"] = 1
+    assert not policy.decide(case(age=2 * HOUR - 1), settings).stale, "two heartbeats"
+    assert policy.decide(case(age=2 * HOUR + 1), settings).stale
     assert policy.decide(case(age=2 * DAY + 1), settings).form == "pointer"
 
 
