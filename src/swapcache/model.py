@@ -170,6 +170,8 @@ class Source(NamedTuple):
     tail: str
     """sha256 of the last min(4096, cursor) bytes before the cursor."""
     format: str
+    closed: int = 0
+    """1 when its window is over: what follows in it belongs to the next one."""
 
 
 class Record(NamedTuple):

@@ -79,7 +79,10 @@ class Ledger:
             same = message.text.startswith(prompt["text"].strip()[:SAME])
             if same or message.kind == "command":
                 del self.provisional["prompt"]
+        for call in message.calls:
+            self.provisional.get("calls", {}).pop(call.id, None)
         for result in message.results:
+            self.provisional.get("calls", {}).pop(result.id, None)
             self.provisional.get("finished", {}).pop(result.id, None)
 
     def state_record(self, message: Message, event: str) -> int:

@@ -10,7 +10,7 @@ import os
 
 from swapcache.capture import capture, follow, process
 from swapcache.errors import SourceError
-from swapcache.model import OWNER, SYSTEM, Event, Item, Message, Session
+from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Session
 from swapcache.state import rules
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
@@ -56,9 +56,12 @@ def _transcript(ledger: capture.Ledger, event: Event) -> capture.Ingested:
     try:
         return capture.ingest(ledger, event.transcript, event.host, event.name, follow.BATCH)
     except SourceError:
-        if event.name in ("prompt", "end", "turn-failed", "before-compaction"):
-            return capture.Ingested(0, 0, False)  # hosts name it before they write it
-        raise
+        # Hosts name a transcript before they write it, and write it in batches: only one that is
+        # still missing when a session with work in it ends is worth a line in the error log.
+        ended = event.name == "end" and ledger.provisional.get("prompt")
+        if event.name == "import" or ended:
+            raise
+        return capture.Ingested(0, 0, False)
 
 
 def _provisional(ledger: capture.Ledger, event: Event) -> None:
@@ -68,11 +71,16 @@ def _provisional(ledger: capture.Ledger, event: Event) -> None:
         uncorroborated(ledger)
     if event.name == "prompt" and event.prompt.strip():
         waiting["prompt"] = {"text": event.prompt.strip()[:16000], "wall": now()}
+    if event.name in ("prompt", "turn-end"):
+        waiting.pop("calls", None)  # by then the transcript has them
+        waiting.pop("finished", None)
     if event.name == "tool" and event.result is not None and event.call is not None:
-        known = ledger.fold.calls.get(event.call.id)
-        if known is not None:
-            line = rules.error_line(event.result.text) if event.result.error else ""
-            waiting.setdefault("finished", {})[event.call.id] = line
+        call = event.call
+        line = rules.error_line(event.result.text) if event.result.error else ""
+        waiting.setdefault("finished", {})[call.id] = line
+        if call.id not in ledger.fold.calls:
+            what = f"{call.name}: {rules.cut(rules.target(call), 400)}"
+            waiting.setdefault("calls", {})[call.id] = [what, now()]
     if event.name == "turn-failed":
         text = event.detail or "the turn failed"
         ledger.state_record(Message("assistant", "failure", text, SYSTEM, now()), event.name)
@@ -148,6 +156,14 @@ def living(store: Store, session: Session) -> bool | None:
     return state
 
 
-def provisional_item(prompt: "dict[str, Any]", record: int) -> Item:
-    """A prompt that no transcript holds yet, as an item."""
-    return Item("request", "provisional", prompt["text"], "open", OWNER, record, prompt["wall"])
+def provisional_items(waiting: "dict[str, Any]", record: int) -> tuple[Item, ...]:
+    """What no transcript holds yet, as items: a prompt, calls that a hook saw."""
+    found = [
+        Item("unknown", key, text, "unknown", AGENT, record, wall)
+        for key, (text, wall) in waiting.get("calls", {}).items()
+    ]
+    prompt = waiting.get("prompt")
+    if prompt:
+        wall, text = prompt["wall"], prompt["text"]
+        found.append(Item("request", "provisional", text, "open", OWNER, record, wall))
+    return tuple(found)

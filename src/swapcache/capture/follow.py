@@ -12,6 +12,10 @@ from swapcache.store import files, seal
 from swapcache.transcripts import formats, lines
 
 EDGE = 4096
+DATABASE = "sqlite:"
+"""How the path of a session in a database begins: sqlite:<session id>:<file>."""
+RENAMED = (".reset.", ".deleted.")
+"""What OpenClaw puts behind the name of a transcript that it moves away."""
 BATCH = 4 << 20
 
 
@@ -36,7 +40,9 @@ def _edges(file: int, cursor: int) -> tuple[str, str]:
 
 def read_new(source: Source, limit: int = BATCH) -> New:
     """What is new. Raises SourceError (missing, not a file, no permission), FormatError."""
-    file = files.open_regular(source.path)
+    if source.path.startswith(DATABASE):
+        return _read_database(source, limit)
+    file = files.open_regular(source.path if os.path.exists(source.path) else renamed(source.path))
     try:
         size = os.fstat(file).st_size
         if source.cursor and (
@@ -52,3 +58,26 @@ def read_new(source: Source, limit: int = BATCH) -> New:
         return New(rows, moved, False, pending, more)
     finally:
         os.close(file)
+
+
+def renamed(path: str) -> str:
+    """Where a transcript went that its host renamed; `path` when it went nowhere."""
+    folder, name = os.path.split(path)
+    try:
+        found = sorted(
+            n for n in os.listdir(folder) if n.startswith(tuple(name + r for r in RENAMED))
+        )
+    except OSError:
+        return path
+    return f"{folder}/{found[-1]}" if found else path
+
+
+def _read_database(source: Source, limit: int) -> New:
+    """The same for a session in a host's database; the cursor is the next sequence number."""
+    from swapcache.transcripts import openclaw
+
+    found = openclaw.read(source.path, source.cursor, limit)
+    if source.cursor and found.generation != source.head:
+        return New([], source, True, 0, True)
+    moved = source._replace(cursor=found.next, head=found.generation, format="pi")
+    return New(found.rows, moved, False, 0, found.more)

@@ -39,7 +39,8 @@ CREATE TABLE session(
 CREATE TABLE source(
   number INTEGER PRIMARY KEY, session INTEGER NOT NULL, path TEXT NOT NULL,
   generation INTEGER NOT NULL, cursor INTEGER NOT NULL, head TEXT NOT NULL, tail TEXT NOT NULL,
-  format TEXT NOT NULL, rows INTEGER NOT NULL, kept INTEGER NOT NULL, messages INTEGER NOT NULL,
+  format TEXT NOT NULL, closed INTEGER NOT NULL, rows INTEGER NOT NULL, kept INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
   UNIQUE (session, path, generation));
 CREATE TABLE damage(
   source INTEGER NOT NULL, position INTEGER NOT NULL, size INTEGER NOT NULL, reason TEXT NOT NULL,

@@ -15,7 +15,7 @@ _SESSION = (
     "number, key, id, window, boot, namespace, pid, started, parent, begun, touched, ended,"
     " reason, requests, compactions, last"
 )
-_SOURCE = "number, session, path, generation, cursor, head, tail, format"
+_SOURCE = "number, session, path, generation, cursor, head, tail, format, closed"
 
 
 def _session(row: tuple) -> Session:  # type: ignore[type-arg]  # a row of SQLite's has no type
@@ -54,17 +54,23 @@ def open_sessions(db: sqlite3.Connection) -> list[Session]:
 
 
 def add_session(
-    db: sqlite3.Connection, key: str, session_id: str, process: Process | None, wall: str
+    db: sqlite3.Connection,
+    key: str,
+    session_id: str,
+    process: Process | None,
+    wall: str,
+    window: int = 0,
 ) -> Session:
-    """A new session in window 0."""
+    """A new session, or a new window of one."""
     boot = process or Process("", "", 0, 0)
     cursor = db.execute(
         "INSERT INTO session(key, id, window, boot, namespace, pid, started, parent, begun,"
         " touched, ended, reason, requests, compactions, last)"
-        " VALUES (?,?,0,?,?,?,?,NULL,?,?,'','',0,0,-1)",
+        " VALUES (?,?,?,?,?,?,?,NULL,?,?,'','',0,0,-1)",
         (
             key,
             session_id,
+            window,
             boot.boot,
             boot.namespace,
             boot.pid if process else None,
@@ -135,11 +141,11 @@ def sources(db: sqlite3.Connection, number: int) -> list[Source]:
 def add_source(db: sqlite3.Connection, number: int, path: str, generation: int) -> Source:
     """A transcript, or a new generation of one whose read part has changed."""
     cursor = db.execute(
-        "INSERT INTO source(session, path, generation, cursor, head, tail, format, rows, kept,"
-        " messages) VALUES (?,?,?,0,'','','',0,0,0)",
+        "INSERT INTO source(session, path, generation, cursor, head, tail, format, closed, rows,"
+        " kept, messages) VALUES (?,?,?,0,'','','',0,0,0,0)",
         (number, database.bound(path), generation),
     )
-    return Source(int(cursor.lastrowid or 0), number, path, generation, 0, "", "", "")
+    return Source(int(cursor.lastrowid or 0), number, path, generation, 0, "", "", "", 0)
 
 
 def move_cursor(
@@ -147,13 +153,14 @@ def move_cursor(
 ) -> None:
     """Stores the cursor in `source` and adds to its counts."""
     db.execute(
-        "UPDATE source SET cursor=?, head=?, tail=?, format=?, rows=rows+?, kept=kept+?,"
+        "UPDATE source SET cursor=?, head=?, tail=?, format=?, closed=?, rows=rows+?, kept=kept+?,"
         " messages=messages+? WHERE number=?",
         (
             source.cursor,
             source.head,
             source.tail,
             source.format,
+            source.closed,
             rows,
             kept,
             messages,

@@ -101,12 +101,9 @@ def known(store: Store, subject: Session | None) -> tuple[WorkingState, dict[str
         fold, seq = folding.Fold.load(row[1]), row[0]
         provisional = json.loads(row[2])
     state = fold.state(subject.number, seq)
-    prompt = provisional.get("prompt")
-    answered = fold.answered
-    if prompt:
-        lost = events.provisional_item(prompt, subject.last)
-        state = state._replace(items=(*state.items, lost))
-        answered = False
+    answered = fold.answered and not provisional.get("prompt")
+    waiting = events.provisional_items(provisional, subject.last)
+    state = state._replace(items=(*state.items, *waiting))
     return state, provisional, answered, _proven(store, state)
 
 

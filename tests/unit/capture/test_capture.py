@@ -160,6 +160,26 @@ def test_a_finished_call_is_known_before_its_result_is_written(store: Store, hom
     store.close()
 
 
+def test_A3_a_call_that_only_the_hook_saw_is_kept(store: Store, home: Path) -> None:
+    """The host writes its transcript in batches: a kill may cost the call's row too."""
+    done = event(
+        store,
+        "tool",
+        home / "not-there-yet.jsonl",
+        call=ToolCall("c9", "Bash", {"command": "drop table old_prices"}),
+        result=ToolResult("c9", "", False),
+    )
+    events.record(store, done, config.DEFAULTS)
+    from swapcache.wake import scene
+
+    state, waiting, _, _ = scene.known(store, found(store))
+    assert "drop table old_prices" in [i.text for i in state.items if i.kind == "unknown"][0]
+    assert waiting["finished"] == {"c9": ""}
+    events.record(store, event(store, "turn-end", home / "not-there-yet.jsonl"), config.DEFAULTS)
+    assert scene.known(store, found(store))[0].items == ()
+    store.close()
+
+
 def test_bad_sources_are_refused_and_store_nothing(store: Store, home: Path) -> None:
     (home / "words.txt").write_text("dear diary\n")
     os.mkfifo(home / "fifo")
