@@ -63,6 +63,10 @@ def parse(host: str, name: str, payload: "dict[str, Any]") -> Event | None:
         from swapcache.hosts import claude_code
 
         return claude_code.event(name, payload, os.environ)
+    if host == "openclaw":
+        from swapcache.hosts import openclaw
+
+        return openclaw.event(name, payload, os.environ)
     raise HostError(f"no hook of ours serves the host {host!r}")
 
 
@@ -72,6 +76,11 @@ def handle(event: Event) -> tuple[bytes, bool]:
     store = open_store(event.identity, WAIT)
     more = False
     try:
+        if event.host == "openclaw":
+            from swapcache.hosts import openclaw
+
+            more = openclaw.run(store, event, settings)
+            return b"", more
         if event.name != "start":
             more = events.record(store, event, settings).more
             return b"", more

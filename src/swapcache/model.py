@@ -302,6 +302,7 @@ class Event(NamedTuple):
     cause: str = "unknown"
     """Why a session starts, as far as the host says."""
     prompt: str = ""
+    """The prompt of a prompt event; of OpenClaw's shim the process that it runs in."""
     call: ToolCall | None = None
     result: ToolResult | None = None
     detail: str = ""

@@ -114,6 +114,21 @@ def error_log(env: "Mapping[str, str]" = os.environ) -> str:
     return f"{state_dir(env)}/errors.jsonl"
 
 
+def ready_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """Texts that a host's own JavaScript serves."""
+    return f"{state_dir(env)}/ready"
+
+
+def shim_spool_dir(env: "Mapping[str, str]" = os.environ) -> str:
+    """What a host's own JavaScript writes ahead."""
+    return f"{state_dir(env)}/shim-spool"
+
+
+def plugin_dir(host: str, env: "Mapping[str, str]" = os.environ) -> str:
+    """The plugin of a host that loads JavaScript."""
+    return f"{data_dir(env)}/{host}"
+
+
 def reserve_file(env: "Mapping[str, str]" = os.environ) -> str:
     """Space that is given up to write the error log on a full disk."""
     return f"{state_dir(env)}/reserve"

@@ -134,6 +134,8 @@ class Ingested(NamedTuple):
     """Bytes of the transcript that are not read yet."""
     more: bool
     """Another step would find more."""
+    boundary: str = ""
+    """The window ended in these rows, for this reason (new, reset, idle, daily)."""
 
 
 def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Ingested:
@@ -143,6 +145,8 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
     """
     store = ledger.store
     source = source_for(store, ledger.session, path)
+    if source.closed:
+        return Ingested(0, 0, False)
     new = follow.read_new(source, limit)
     if new.rewritten:
         generation = source.generation + 1
@@ -151,6 +155,7 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
         new = follow.read_new(source, limit)
     if not new.rows:
         return Ingested(0, new.pending, False)
+    new, boundary = _to_boundary(new)
     reader = formats.by_name(new.source.format)
     found = [reader.message(row.value) if row.value is not None else None for row in new.rows]
     first = ledger.writer.seq + 1
@@ -176,7 +181,20 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
     kept = sum(1 for row in new.rows if row.value is not None)
     sessions.move_cursor(store.db, new.source, len(new.rows), kept, messages)
     sessions.add_damages(store.db, source.number, damages)
-    return Ingested(len(new.rows), new.pending, new.more)
+    return Ingested(len(new.rows), new.pending, new.more or bool(boundary), boundary)
+
+
+def _to_boundary(new: follow.New) -> tuple[follow.New, str]:
+    """The rows up to a reset in the stream (OpenClaw from 2026.8 on), and its reason."""
+    for index, row in enumerate(new.rows):
+        if row.value is not None and row.value.get("type") == "reset":
+            reason = str(row.value.get("reason") or "reset")
+            after = row.start + 1 if new.source.path.startswith(follow.DATABASE) else -1
+            if after < 0:
+                continue  # a file's rows go on: its host renames it at a reset
+            source = new.source._replace(cursor=after, closed=1)
+            return new._replace(rows=new.rows[: index + 1], source=source), reason
+    return new, ""
 
 
 def snapshot(ledger: Ledger) -> None:

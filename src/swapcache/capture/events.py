@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SEALED = ("prompt", "turn-end", "turn-failed", "before-compaction", "end")
+SEALED = ("prompt", "turn-end", "turn-failed", "before-compaction", "end", "fold")
 """Events after which the state is sealed as a snapshot and published."""
 
 
@@ -41,6 +41,8 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         if session.ended and event.name != "end":
             ended = ""  # it goes on after all
         ledger.save(process=event.process, ended=ended, reason=event.detail)
+        if done.boundary:
+            _next_window(store, ledger, event, done.boundary)
         state = ledger.fold.state(session.number, ledger.last)
     if event.name in SEALED and event.host in settings["views"]["hosts"] and store.keys:
         from swapcache.state import snapshot  # most hosts have no views
@@ -50,6 +52,21 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         keep = settings["views"]["backups"]
         snapshot.publish(store.identity.workspace, store.head()[0], view, keep)
     return done
+
+
+def _next_window(store: Store, ledger: capture.Ledger, event: Event, reason: str) -> None:
+    """Ends a session's window; what follows in its transcript belongs to the next one."""
+    old = ledger.session
+    capture.snapshot(ledger)
+    sessions.touch(store.db, old.number, now(), last=ledger.last, ended=now(), reason=reason)
+    before = sessions.find_source(store.db, old.number, event.transcript)
+    made = sessions.add_session(
+        store.db, old.key, old.id, event.process, now(), window=old.window + 1
+    )
+    source = sessions.add_source(store.db, made.number, event.transcript, 0)
+    if before is not None:
+        moved = before._replace(number=source.number, session=made.number, closed=0)
+        sessions.move_cursor(store.db, moved, 0, 0, 0)
 
 
 def _transcript(ledger: capture.Ledger, event: Event) -> capture.Ingested:

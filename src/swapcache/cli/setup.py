@@ -10,15 +10,18 @@ import click
 from swapcache import __version__, paths
 from swapcache.cli.options import words
 from swapcache.errors import HostError
-from swapcache.hosts import claude_code, launcher
+from swapcache.hosts import claude_code, launcher, openclaw
 from swapcache.store import files
 from swapcache.store.store import now
 
 EPHEMERAL = ("/uv/archive-v0/", "/uv/builds-v0/", "/pipx/.cache/", "/.cache/pipx/")
 
 
+HOSTS = {claude_code.NAME: claude_code, openclaw.NAME: openclaw}
+
+
 @click.command()
-@click.option("--host", "hosts", multiple=True, type=click.Choice((claude_code.NAME,)))
+@click.option("--host", "hosts", multiple=True, type=click.Choice(tuple(HOSTS)))
 @click.option("--dry-run", is_flag=True, help="Show the change, write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
@@ -27,24 +30,28 @@ def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     Only our own entries are added; everything else in the file stays.
     """
     refuse_ephemeral()
-    if not hosts and not os.path.isdir(claude_code.state_dir()):
+    chosen = hosts or tuple(n for n, host in HOSTS.items() if os.path.isdir(host.state_dir()))
+    if not chosen:
         raise HostError(
-            f"no host was found ({claude_code.state_dir()} does not exist); start Claude Code "
-            "once, or name it: swapcache setup --host claude-code"
+            f"no host was found ({claude_code.state_dir()} and {openclaw.state_dir()} do not "
+            "exist); start the host once, or name it: swapcache setup --host claude-code"
         )
-    change(claude_code.installed, dry_run, yes, "install")
+    for name in chosen:
+        change(name, HOSTS[name].installed, dry_run, yes, "install")
+        if not dry_run:
+            HOSTS[name].place_files()
     if not dry_run:
         launcher.install()
-        prove()
+        prove(chosen[0])
         words(
-            "installed. From the next session on the state is recorded; "
-            "`swapcache status` shows it, `swapcache uninstall` takes it back."
+            "installed. From the next session on the state is recorded (restart a running gateway);"
+            " `swapcache status` shows it, `swapcache uninstall` takes it back."
         )
 
 
-def change(edit: "claude_code.Edit", dry_run: bool, yes: bool, verb: str) -> bool:
-    """Shows and writes a change of the settings file; False when there is nothing to change."""
-    path = claude_code.settings_file()
+def change(host: str, edit: "claude_code.Edit", dry_run: bool, yes: bool, verb: str) -> bool:
+    """Shows and writes a change of a host's file; False when there is nothing to change."""
+    path = HOSTS[host].settings_file()
     before = read(path)
     after = edit(before, paths.launcher())
     if after == before:
@@ -88,7 +95,7 @@ def write(path: str, before: str, after: str) -> None:
     mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else 0o600
     if before:
         files.private_directory(paths.backups_dir())
-        name = f"{now().replace(':', '')}-{os.urandom(2).hex()}-settings.json"
+        name = f"{now().replace(':', '')}-{os.urandom(2).hex()}-{os.path.basename(real)}"
         files.publish(f"{paths.backups_dir()}/{name}", before)
         words(f"backup: {paths.backups_dir()}/{name}")
     files.private_directory(os.path.dirname(real))
@@ -105,9 +112,9 @@ def refuse_ephemeral() -> None:
         )
 
 
-def prove() -> None:
+def prove(host: str) -> None:
     """Calls the launcher as a host does, with an event that stores nothing. Raises HostError."""
-    run = [paths.launcher(), claude_code.NAME, "Notification"]
+    run = [paths.launcher(), host, "Notification"]
     done = subprocess.run(run, input=b"{}", capture_output=True, check=False)  # noqa: S603
     if done.returncode or done.stdout or done.stderr:
         said = (done.stdout + done.stderr).decode("utf-8", "replace").strip()

@@ -161,6 +161,14 @@ def removed(text: str, launcher: str) -> str:
     return _render(settings, text)
 
 
+def place_files() -> None:
+    """This host needs no files beside the launcher."""
+
+
+def remove_files() -> None:
+    """This host has no files of ours."""
+
+
 def _parse(text: str) -> "dict[str, Any]":
     if not text.strip():
         return {}

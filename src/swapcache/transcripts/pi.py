@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 NAME = "pi"
 HEARTBEAT_ANSWERS = ("HEARTBEAT_OK", "NO_REPLY")
 _HEARTBEAT_MARKS = ("[OpenClaw heartbeat", "Read HEARTBEAT.md if it exists")
+RETRY = "The previous attempt did not produce a user-visible answer."
+QUEUED = "[Queued user message that arrived while the previous turn was still active]"
+FAILED = "[assistant turn failed before producing content]"
+NO_RESULT = ("No result provided", "[openclaw] missing tool result in session history")
+"""Words that the hosts of this family put in the place of a result that they do not have."""
 _MIRROR_MODELS = ("delivery-mirror", "gateway-injected")
 
 
@@ -67,7 +72,7 @@ def message(value: "dict[str, Any]") -> Message | None:
             string(inner.get("toolCallId")),
             text,
             inner.get("isError") is True,
-            text == "No result provided",
+            text.startswith(NO_RESULT),
         )
         return _made(value, "user", "results", "", AGENT)._replace(results=(result,))
     if role == "bashExecution":
@@ -90,6 +95,10 @@ def _user(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
         origin = SYSTEM
     elif provenance == "inter_session" or marks.get("senderIsOwner") is False:
         origin = UNTRUSTED
+    if RETRY in text:
+        return _made(value, "user", "notice", text, SYSTEM)  # the host repeats the prompt
+    if text.startswith(QUEUED):
+        text = text.removeprefix(QUEUED).strip()
     if text.startswith(_HEARTBEAT_MARKS):
         return _made(value, "user", "heartbeat", text, SYSTEM)
     if not text:
@@ -121,6 +130,8 @@ def _assistant(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
     )
     if text.strip() in HEARTBEAT_ANSWERS and not calls:
         return _made(value, "assistant", "heartbeat", text, SYSTEM)
+    if text.strip() == FAILED and not calls:
+        return _made(value, "assistant", "failure", FAILED, SYSTEM)
     if not text and not calls:
         error = string(inner.get("errorMessage"))
         if inner.get("stopReason") in ("error", "aborted") or not content:

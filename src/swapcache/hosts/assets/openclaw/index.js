@@ -1,0 +1,209 @@
+// swapcache's shim in OpenClaw's own process. It holds no policy: it serves text that was rendered
+// before, writes ahead what the host has not written yet, and starts the Python fold, detached.
+// Every handler catches everything: a defect of ours must never cost a turn.
+import crypto from "node:crypto";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const WAIT_MS = 1500; // once for each process and session key, never again inside a turn
+const QUIET_MS = 300; // after the last message of a turn the fold starts
+const AGAIN_MS = 2000; // and once more: the host may write its transcript later than it says
+const TEXT_LIMIT = 12000; // characters a bootstrap file may have in every version
+const SPOOL_LIMIT = 64 << 20;
+const LATE = "\nA newer turn was interrupted; verify before redoing.";
+const STARTED = Date.now();
+const PROCESS = `${process.pid}/${STARTED}`;
+
+const keys = new Map(); // session key -> { where, cause, chosen, waiting, timer }
+
+function paths() {
+  // Read at each use: once uninstall has removed the file, a live gateway is inert.
+  return JSON.parse(fs.readFileSync(path.join(HERE, "paths.json"), "utf8"));
+}
+
+function stateDir() {
+  return fs.realpathSync(process.env.OPENCLAW_STATE_DIR || path.join(os.homedir(), ".openclaw"));
+}
+
+function digest(...parts) {
+  return crypto.createHash("sha256").update(parts.join("\0")).digest("hex");
+}
+
+function entry(key, context = {}) {
+  let found = keys.get(key);
+  if (!found) keys.set(key, (found = { where: {}, cause: "restart", count: 0 }));
+  if (context.workspaceDir) {
+    found.where = {
+      stateDir: stateDir(),
+      agentId: context.agentId || (key.split(":")[0] === "agent" ? key.split(":")[1] : "main"),
+      workspaceDir: fs.realpathSync(context.workspaceDir),
+      sessionKey: key,
+      sessionId: context.sessionId || "",
+    };
+  }
+  return found;
+}
+
+function start(name, found, reason) {
+  const child = spawn(paths().launcher, ["openclaw", name], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  child.on("error", () => {});
+  child.stdin.on("error", () => {});
+  child.stdin.end(JSON.stringify({ ...found.where, reason, process: PROCESS }));
+  child.unref();
+  return child;
+}
+
+function fold(found, reason, delay = QUIET_MS) {
+  if (!found.where.sessionKey) return;
+  clearTimeout(found.timer);
+  clearTimeout(found.again);
+  const run = () => {
+    try {
+      start("fold", found, reason);
+    } catch {}
+  };
+  found.timer = setTimeout(run, delay);
+  found.again = setTimeout(run, delay + AGAIN_MS);
+  found.timer.unref?.();
+  found.again.unref?.();
+}
+
+function ready(found) {
+  const w = found.where;
+  const name = digest(w.stateDir, w.agentId, w.workspaceDir, w.sessionKey) + ".json";
+  const value = JSON.parse(fs.readFileSync(path.join(paths().ready, name), "utf8"));
+  return value && typeof value.text === "object" && value.text ? value.text : {};
+}
+
+function text(found, cause) {
+  try {
+    const given = ready(found)[cause];
+    return typeof given === "string" ? given.slice(0, TEXT_LIMIT) : "";
+  } catch {
+    return ""; // no file: nothing is injected
+  }
+}
+
+function reconcile(found) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), WAIT_MS);
+    try {
+      const child = start("bootstrap", found, "");
+      child.on("exit", () => (clearTimeout(timer), resolve(true)));
+      child.on("error", () => (clearTimeout(timer), resolve(false)));
+    } catch {
+      clearTimeout(timer);
+      resolve(false);
+    }
+  });
+}
+
+function append(key, line, durable) {
+  const agent = key.split(":")[0] === "agent" ? key.split(":")[1] : "main";
+  const folder = paths().spool;
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = path.join(folder, digest(stateDir(), agent, key) + ".jsonl");
+  const fd = fs.openSync(file, "a", 0o600);
+  try {
+    if (fs.fstatSync(fd).size > SPOOL_LIMIT) return;
+    fs.writeSync(fd, JSON.stringify({ t: new Date().toISOString(), process: PROCESS, ...line }) + "\n");
+    if (durable) fs.fdatasyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+async function choose(found) {
+  if (found.cause !== "restart") return text(found, found.cause);
+  const inTime = await reconcile(found);
+  const given = text(found, "restart");
+  return given && !inTime ? given + LATE : given;
+}
+
+async function bootstrap(ev) {
+  const context = ev.context;
+  const key = String(ev.sessionKey || context.sessionKey || "");
+  if (!key || !Array.isArray(context.bootstrapFiles)) return;
+  paths();
+  const found = entry(key, context);
+  if (found.chosen === undefined) {
+    const first = found.waiting === undefined;
+    found.waiting ??= choose(found);
+    const given = await found.waiting;
+    found.waiting = undefined;
+    found.chosen ??= given;
+    if (first && given) {
+      const epoch = `${PROCESS}/${found.count}`;
+      append(key, { kind: "injected", cause: found.cause, epoch, text: given }, false);
+    }
+  }
+  if (typeof found.chosen !== "string" || !found.chosen) return;
+  context.bootstrapFiles.unshift({
+    name: "swap-cache-injected.md",
+    path: path.join(String(context.workspaceDir), "context_snapshot", "swap-cache-injected.md"),
+    content: found.chosen,
+    missing: false,
+  });
+}
+
+function boundary(ev, cause) {
+  const key = String(ev.sessionKey || "");
+  if (!key) return;
+  const found = entry(key, ev.context);
+  found.count += 1;
+  found.cause = cause;
+  found.waiting = undefined;
+  found.chosen = undefined; // chosen at the next turn, from what the fold started here writes
+  fold(found, cause, 0);
+}
+
+async function onInternal(ev) {
+  try {
+    if (ev?.type === "agent" && ev.action === "bootstrap") return await bootstrap(ev);
+    if (ev?.type === "command" && ev.action === "new") return boundary(ev, "new");
+    if (ev?.type === "command" && ev.action === "reset") return boundary(ev, "reset");
+    if (ev?.type === "session" && ev.action === "auto-reset") return boundary(ev, "idle");
+    if (ev?.type === "session" && ev.action === "compact:after") return boundary(ev, "compaction");
+  } catch {}
+}
+
+function onMessage(ev, ctx) {
+  try {
+    const key = String(ctx?.sessionKey || "");
+    const message = ev?.message;
+    if (!key || !message?.role) return;
+    const blocks = Array.isArray(message.content) ? message.content : [];
+    const calls = blocks.some((block) => block?.type === "toolCall");
+    if (message.role === "user" || calls) append(key, { kind: "message", message }, true);
+    if (message.role === "assistant" && !calls) fold(entry(key), "");
+  } catch {}
+}
+
+function onTool(ev, ctx) {
+  try {
+    const key = String(ctx?.sessionKey || "");
+    if (!key || !ev?.toolCallId) return;
+    append(key, { kind: "tool", id: ev.toolCallId, error: ev.error ? String(ev.error) : "" }, false);
+  } catch {}
+}
+
+export default {
+  id: "swapcache",
+  name: "swapcache",
+  register(api) {
+    api.registerHook?.(
+      ["agent:bootstrap", "command:new", "command:reset", "session:auto-reset", "session:compact:after"],
+      onInternal,
+      { name: "swapcache", description: "working state across restarts, resets and compactions" },
+    );
+    api.on("before_message_write", onMessage);
+    api.on("after_tool_call", onTool);
+  },
+};

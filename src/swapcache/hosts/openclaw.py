@@ -1,0 +1,331 @@
+"""OpenClaw: what its shim hands over, its transcripts of both eras, its configuration.
+
+Owns everything that is particular to this host (docs/hosts/openclaw.md). Promises to answer
+nothing on standard output: the shim reads the ready file. Never touches MEMORY.md, USER.md or a
+memory file.
+
+The shim calls the launcher with `bootstrap` (first turn of a process and session key; it waits) or
+`fold` (later, detached). Payload: stateDir, agentId, workspaceDir, sessionKey, sessionId, reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from swapcache import paths
+from swapcache.capture import capture, events, process
+from swapcache.errors import HostError
+from swapcache.model import OWNER, SYSTEM, Event, NewRecord
+from swapcache.state import rules
+from swapcache.store import files, identity, seal, sessions
+from swapcache.store.store import Store, now
+from swapcache.transcripts import openclaw as database
+from swapcache.transcripts import pi
+from swapcache.transcripts.text import mapping, string
+from swapcache.wake import ready
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+NAME = "openclaw"
+NAMES = ("bootstrap", "fold")
+ASSETS = ("index.js", "package.json", "openclaw.plugin.json")
+SPOOL_LIMIT = 64 << 20
+KEPT_LINES = 20
+"""Lines at the spool's end that wait for the host to write what they say."""
+
+
+def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event | None:
+    """The event of a payload; None for one that we have no use for. Raises HostError."""
+    if name not in NAMES:
+        return None
+    state = string(payload.get("stateDir"))
+    key = string(payload.get("sessionKey"))
+    if not (state and key):
+        raise HostError(f"{name} of {NAME} without stateDir or sessionKey; reinstall the plugin")
+    agent = string(payload.get("agentId")) or "main"
+    session, transcript = locate(state, agent, key, string(payload.get("sessionId")))
+    workspace = string(payload.get("workspaceDir")) or f"{state}/workspace"
+    whose = identity.identify(NAME, state, workspace, agent)._replace(
+        workspace=os.path.realpath(workspace)
+    )
+    return Event(
+        NAME,
+        "fold",
+        whose,
+        session,
+        key,
+        transcript,
+        detail=string(payload.get("reason")),
+        process=process.host()[0],
+        prompt=string(payload.get("process")),
+    )
+
+
+def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
+    """(session id, transcript) that a key stands for now: the database, else the JSONL file."""
+    folder = f"{state}/agents/{agent}"
+    store = f"{folder}/agent/openclaw-agent.sqlite"
+    if os.path.exists(store):
+        session = database.current(store, key) or given
+        return session, database.name(session, store) if session else ""
+    try:
+        with open(f"{folder}/sessions/sessions.json", "rb") as file:
+            entry = mapping(mapping(json.loads(file.read(16 << 20))).get(key))
+    except (OSError, ValueError):
+        entry = {}
+    session = string(entry.get("sessionId")) or given
+    named = string(entry.get("sessionFile"))
+    return session, named or (f"{folder}/sessions/{session}.jsonl" if session else "")
+
+
+def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
+    """Captures, settles older windows of the key, renews the ready texts. More waits: True."""
+    if not event.session_id:
+        return False
+    lines = _take_spool(event)
+    _receipts(store, event, lines)  # first: a call that comes after one was not told with it
+    more = True
+    for _ in range(64):  # one step for each window that ended since
+        done = events.record(store, event, settings)
+        more = done.more
+        if not done.boundary:
+            break
+    with store.writing() as writer:
+        session = capture.session_for(store, event)
+        _settle(store, session.number, event)
+        ledger = capture.Ledger(store, writer, session)
+        _from_spool(ledger, lines, event)
+        ledger.save()
+    ready.write(store, event.session_key, settings)
+    return more
+
+
+def _settle(store: Store, number: int, event: Event) -> None:
+    """Ends the sessions of this key that the host has left behind without a word in the stream."""
+    for other in sessions.open_sessions(store.db):
+        if other.key == event.session_key and other.number < number:
+            reason = event.detail if event.detail in ("new", "reset") else "reset"
+            sessions.touch(store.db, other.number, other.touched, ended=now(), reason=reason)
+
+
+# -- what the shim wrote ahead ---------------------------------------------------------------------
+
+
+def spool(state: str, agent: str, key: str) -> str:
+    """The shim's file for a session key; it computes the same name."""
+    whose = "\0".join((state, agent, key))
+    return f"{paths.shim_spool_dir()}/{seal.sha256(os.fsencode(whose))}.jsonl"
+
+
+def _take_spool(event: Event) -> list[dict[str, Any]]:
+    path = spool(event.identity.state_dir, event.identity.agent, event.session_key)
+    taken = f"{path}.{os.getpid()}"
+    try:
+        os.rename(path, taken)
+    except FileNotFoundError:
+        return []
+    found = []
+    with open(taken, "rb") as file:
+        for line in file.read(SPOOL_LIMIT).splitlines():
+            try:
+                found.append(mapping(json.loads(line)))
+            except ValueError:
+                continue  # the last line of a process that was killed
+    os.unlink(taken)
+    return found
+
+
+def _from_spool(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> None:
+    """Keeps what the shim saw and the transcript does not hold.
+
+    Of a living gateway it goes back to the spool: the host is about to write it, maybe into a new
+    window. Of one that is gone it is provisional: nobody will write it any more.
+    """
+    asked = {i.text for i in ledger.fold.of("request").values()}
+    newest = next((n for n in reversed(lines) if _prompt(n)), None)
+    for line in lines:
+        alive = line.get("process") == event.prompt
+        prompt = _prompt(line) if line is newest else ""
+        if prompt and prompt not in asked:
+            if alive:
+                _put_back(event, line)
+            else:
+                wall = string(line.get("t"))
+                ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
+        if line.get("kind") == "tool":
+            key = string(line.get("id"))
+            if key in ledger.fold.calls:
+                error = rules.cut(string(line.get("error")), 160)
+                ledger.provisional.setdefault("finished", {})[key] = error
+            elif alive and line in lines[-KEPT_LINES:]:
+                _put_back(event, line)
+
+
+def _prompt(line: dict[str, Any]) -> str:
+    """The owner's request in a line of the spool, or empty."""
+    if line.get("kind") != "message":
+        return ""
+    message = pi.message({"type": "message", "message": mapping(line.get("message"))})
+    own = message is not None and message.kind == "request" and message.origin == OWNER
+    return message.text if message is not None and own else ""
+
+
+def _put_back(event: Event, line: dict[str, Any]) -> None:
+    path = spool(event.identity.state_dir, event.identity.agent, event.session_key)
+    files.append_line(path, json.dumps(line).encode(), SPOOL_LIMIT)
+
+
+def _receipts(store: Store, event: Event, lines: list[dict[str, Any]]) -> None:
+    """Seals what the shim says that it injected."""
+    injected = [line for line in lines if line.get("kind") == "injected"]
+    if not injected:
+        return
+    with store.writing() as writer:
+        session = capture.session_for(store, event)
+        ledger = capture.Ledger(store, writer, session)
+        for line in injected:
+            _receipt(store, ledger, line)
+        ledger.save()
+
+
+def _receipt(store: Store, ledger: capture.Ledger, line: dict[str, Any]) -> None:
+    text = string(line.get("text"))
+    epoch = string(line.get("epoch"))
+    if sessions.receipt(store.db, ledger.session.number, epoch) is not None:
+        return
+    meta = {
+        "at": string(line.get("t")),
+        "cause": string(line.get("cause")),
+        "epoch": epoch,
+        "form": "full" if string(line.get("cause")) == "compaction" else "delta",
+        "kind": "wake",
+        "omitted": 0,
+        "origin": SYSTEM,
+        "session": ledger.session.id,
+        "tokens": max(1, len(text.encode()) // 4),
+        "verdict": "VERIFIED" if "VERIFIED" in text else "UNSEALED",
+        "wall": string(line.get("t")),
+        "withheld": 0,
+    }
+    seq = ledger.writer.append([NewRecord(text.encode("utf-8", "replace"), meta)])
+    sessions.add_receipt(store.db, seq, ledger.session.number, epoch)
+
+
+# -- configuration ---------------------------------------------------------------------------------
+
+
+def state_dir(env: Mapping[str, str] = os.environ) -> str:
+    """Where this host keeps its state."""
+    return env.get("OPENCLAW_STATE_DIR") or f"{paths.home(env)}/.openclaw"
+
+
+def settings_file(env: Mapping[str, str] = os.environ) -> str:
+    """The user's configuration of this host."""
+    return env.get("OPENCLAW_CONFIG_PATH") or f"{state_dir(env)}/openclaw.json"
+
+
+def installed(text: str, launcher: str) -> str:
+    """openclaw.json with our plugin in it; the same text when it is there already.
+
+    Raises HostError, with what to paste, when the file holds more than plain JSON.
+    """
+    config = _parse(text)
+    plugins = _object(config, "plugins")
+    places = _object(plugins, "load").setdefault("paths", [])
+    if not isinstance(places, list):
+        raise HostError('"plugins.load.paths" in openclaw.json is no list; correct it first')
+    if paths.plugin_dir(NAME) not in places:
+        places.append(paths.plugin_dir(NAME))
+    _object(plugins, "entries")["swapcache"] = {"enabled": True}
+    allowed = plugins.get("allow")
+    if isinstance(allowed, list) and "swapcache" not in allowed:
+        allowed.append("swapcache")  # a list that names others would keep us out
+    return _render(config, text)
+
+
+def removed(text: str, launcher: str) -> str:
+    """openclaw.json without our plugin; what setup made empty goes too."""
+    config = _parse(text)
+    plugins = mapping(config.get("plugins"))
+    load, entries = mapping(plugins.get("load")), mapping(plugins.get("entries"))
+    places, allowed = load.get("paths"), plugins.get("allow")
+    if isinstance(places, list) and paths.plugin_dir(NAME) in places:
+        places.remove(paths.plugin_dir(NAME))
+    entries.pop("swapcache", None)
+    if isinstance(allowed, list) and "swapcache" in allowed:
+        allowed.remove("swapcache")
+    for owner, key in (
+        (load, "paths"),
+        (plugins, "load"),
+        (plugins, "entries"),
+        (config, "plugins"),
+    ):
+        if key in owner and not owner[key]:
+            del owner[key]
+    return _render(config, text)
+
+
+def place_files() -> None:
+    """Copies the plugin into our data directory; its paths are written beside it."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
+    target = paths.plugin_dir(NAME)
+    files.private_directory(target)
+    for name in ASSETS:
+        with open(f"{source}/{name}", "rb") as file:
+            files.publish(f"{target}/{name}", file.read())
+    given = {
+        "launcher": paths.launcher(),
+        "ready": paths.ready_dir(),
+        "spool": paths.shim_spool_dir(),
+    }
+    files.publish(f"{target}/paths.json", json.dumps(given, indent=1))
+
+
+def remove_files() -> None:
+    """Removes the plugin; a gateway that runs it is inert from its next event."""
+    for name in ("paths.json", *ASSETS):
+        try:
+            os.unlink(f"{paths.plugin_dir(NAME)}/{name}")
+        except FileNotFoundError:
+            continue
+
+
+def _object(owner: dict[str, Any], key: str) -> dict[str, Any]:
+    value = owner.setdefault(key, {})
+    if not isinstance(value, dict):
+        raise HostError(f'"{key}" in openclaw.json is no object; correct it first')
+    return value
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError as problem:
+        snippet = {
+            "plugins": {
+                "load": {"paths": [paths.plugin_dir(NAME)]},
+                "entries": {"swapcache": {"enabled": True}},
+            }
+        }
+        raise HostError(
+            f"openclaw.json is no plain JSON ({problem}), so it is not edited; add this to it:\n"
+            f"{json.dumps(snippet, indent=2)}"
+        ) from problem
+    if not isinstance(value, dict):
+        raise HostError("openclaw.json holds no object; correct it first")
+    return value
+
+
+def _render(config: dict[str, Any], before: str) -> str:
+    if before.strip() and config == json.loads(before):
+        return before
+    indent = 2
+    for line in before.splitlines():
+        if line[:1] == " " and line.strip():
+            indent = len(line) - len(line.lstrip())
+            break
+    return json.dumps(config, indent=indent, ensure_ascii=False) + "\n"
