@@ -57,7 +57,6 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
 def _next_window(store: Store, ledger: capture.Ledger, event: Event, reason: str) -> None:
     """Ends a session's window; what follows in its transcript belongs to the next one."""
     old = ledger.session
-    capture.snapshot(ledger)
     sessions.touch(store.db, old.number, now(), last=ledger.last, ended=now(), reason=reason)
     before = sessions.find_source(store.db, old.number, event.transcript)
     made = sessions.add_session(

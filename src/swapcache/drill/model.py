@@ -1,6 +1,7 @@
 """A scripted model on the loopback interface, so that a real host runs without network or account.
 
-Owns the Anthropic Messages dialect, as much of it as Claude Code needs. Promises to log every
+Owns the dialects Anthropic Messages and OpenAI Chat Completions, as much of them as Claude Code and
+OpenClaw need. Promises to log every
 request body and to bind 127.0.0.1 only. Never forwards anything.
 """
 
@@ -121,8 +122,58 @@ class _Handler(BaseHTTPRequestHandler):
                 if block["type"] == "tool_use":
                     block["id"] = f"toolu_{len(self.owner.requests):04d}_{index}"
             self._stream(blocks) if body.get("stream") else self._json(self._message(blocks))
+        elif path.endswith("/chat/completions"):
+            blocks = self.owner.answer(body)
+            self._stream_chat(blocks) if body.get("stream") else self._json(self._chat(blocks))
         else:
             self._json({})
+
+    def _chat(self, blocks: list[Block]) -> dict[str, Any]:
+        calls = [
+            {
+                "index": index,
+                "id": f"call_{len(self.owner.requests):04d}_{index}",
+                "type": "function",
+                "function": {"name": b["name"], "arguments": json.dumps(b["input"])},
+            }
+            for index, b in enumerate(b for b in blocks if b["type"] == "tool_use")
+        ]
+        text = "".join(b["text"] for b in blocks if b["type"] == "text")
+        message: dict[str, Any] = {"role": "assistant", "content": text or None}
+        if calls:
+            message["tool_calls"] = calls
+        finish = "tool_calls" if calls else "stop"
+        return {
+            "id": f"chat_{len(self.owner.requests):04d}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "scripted",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020},
+        }
+
+    def _stream_chat(self, blocks: list[Block]) -> None:
+        whole = self._chat(blocks)
+        choice = whole["choices"][0]
+        head = {"role": "assistant", **choice["message"]}
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        base = {k: whole[k] for k in ("id", "created", "model")}
+        base["object"] = "chat.completion.chunk"
+        parts = [
+            {"choices": [{"index": 0, "delta": head, "finish_reason": None}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+            {"choices": [], "usage": whole["usage"]},
+        ]
+        try:
+            for part in parts:
+                self.wfile.write(f"data: {json.dumps(base | part)}\n\n".encode())
+            self.wfile.write(b"data: [DONE]\n\n")
+        except (BrokenPipeError, ConnectionResetError):
+            return  # the host was killed, which is what drills do
 
     def _json(self, value: dict[str, Any]) -> None:
         data = json.dumps(value).encode()

@@ -117,7 +117,7 @@ def tell(
             verdict = Verdict("MODIFIED", "a record that this state stands on", verdict.have)
         at = scenes.last_wall(state, subject)
         age = times.age(at, now_wall) if at else 0.0
-        broken = not answered or any(i.kind == "failure" for i in state.items)
+        broken = not answered or _failed_last(state)
         case = policy.Case(
             found.audience, found.cause, len(found.living), subject is not None, age, broken
         )
@@ -148,6 +148,12 @@ def tell(
             made.withheld,
             decision,
         )
+
+
+def _failed_last(state: WorkingState) -> bool:
+    """True when the newest thing that the model did was to fail."""
+    failed = max((i.record for i in state.items if i.kind == "failure"), default=-1)
+    return failed > max((i.record for i in state.items if i.kind == "reply"), default=-1)
 
 
 def _head(

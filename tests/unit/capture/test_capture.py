@@ -173,7 +173,7 @@ def test_A3_a_call_that_only_the_hook_saw_is_kept(store: Store, home: Path) -> N
     from swapcache.wake import scene
 
     state, waiting, _, _ = scene.known(store, found(store))
-    assert "drop table old_prices" in [i.text for i in state.items if i.kind == "unknown"][0]
+    assert "drop table old_prices" in next(i.text for i in state.items if i.kind == "unknown")
     assert waiting["finished"] == {"c9": ""}
     events.record(store, event(store, "turn-end", home / "not-there-yet.jsonl"), config.DEFAULTS)
     assert scene.known(store, found(store))[0].items == ()

@@ -15,10 +15,12 @@ const AGAIN_MS = 2000; // and once more: the host may write its transcript later
 const TEXT_LIMIT = 12000; // characters a bootstrap file may have in every version
 const SPOOL_LIMIT = 64 << 20;
 const LATE = "\nA newer turn was interrupted; verify before redoing.";
-const STARTED = Date.now();
-const PROCESS = `${process.pid}/${STARTED}`;
-
-const keys = new Map(); // session key -> { where, cause, chosen, waiting, timer }
+// The host may load this module several times in one process: what is known is kept per process.
+const shared = (globalThis[Symbol.for("swapcache.openclaw")] ??= {
+  keys: new Map(), // session key -> { where, cause, chosen, waiting, count, timer, again }
+  process: `${process.pid}/${Date.now()}`,
+});
+const { keys, process: PROCESS } = shared;
 
 function paths() {
   // Read at each use: once uninstall has removed the file, a live gateway is inert.

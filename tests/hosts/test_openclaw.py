@@ -1,0 +1,235 @@
+"""Real OpenClaw gateways of both eras: what their model is told after kills, resets, and so on."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from swapcache.drill.claude import wait_for
+from swapcache.drill.model import Model, Request, Script, call, say
+from swapcache.hosts import launcher, openclaw
+from swapcache.store import files
+from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
+from tests.hosts.conftest import ROWS
+from tests.hosts.openclaw_host import OpenClaw
+
+pytestmark = pytest.mark.hosts
+VERSIONS = ("2026.9.6", "2026.5.28")
+FOLD_S = 3.0
+"""What a turn's fold takes at most before a person would type the next command."""
+
+
+def setup(host: OpenClaw) -> None:
+    """Installs our plugin into an isolated home, as `swapcache setup` does."""
+    launcher.install()
+    openclaw.place_files()
+    path = host.state / "openclaw.json"
+    files.publish(str(path), openclaw.installed(path.read_text(), launcher.path()))
+
+
+@pytest.fixture(params=VERSIONS)
+def gateway(
+    request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[OpenClaw]:
+    """A gateway with our plugin, not started yet; its model follows the script of the test."""
+    folder = os.environ.get("SWAPCACHE_OPENCLAW", "")
+    install = Path(folder) / f"openclaw-{request.param}"
+    node = os.environ.get("SWAPCACHE_NODE", "")
+    if not (folder and node and install.is_dir()):
+        missing = f'OpenClaw {request.param} is not installed; run: eval "$(scripts/hosts)"'
+        if os.environ.get("CI"):
+            pytest.fail(f"CI must have it: {missing}")
+        pytest.skip(missing)
+    root = home / "gateway"
+    script: Script = {}
+    with Model(script) as model:
+        host = OpenClaw(install, node, root, model)
+        host.prepare()
+        monkeypatch.setenv("OPENCLAW_STATE_DIR", str(host.state))
+        setup(host)
+        yield host
+        host.kill()
+        log = home / "swapcache/state/errors.jsonl"
+        assert not log.exists(), log.read_text()
+
+
+def blocks(request: Request) -> list[tuple[str, str]]:
+    """(place, inside of our fence) for every block in a request."""
+    found = []
+    for place, text in request.texts:
+        for part in text.split(FRAME_OPEN)[1:]:
+            found.append((place, part.partition(FRAME_CLOSE)[0]))
+    return found
+
+
+def told(host: OpenClaw, seen: int, case: str) -> str:
+    """The one block of the first request after `seen`; empty when it has none. Notes the row."""
+    requests = host.model.requests[seen:]
+    assert requests, f"{case}: no request"
+    found = blocks(requests[0])
+    assert len(found) <= 1, f"{case}: {len(found)} blocks"
+    place = found[0][0] if found else "no block"
+    ROWS.append((f"openclaw {host.version}", case, f"request {requests[0].number}", place))
+    return found[0][1] if found else ""
+
+
+def kill_in_tool(host: OpenClaw, prompt: str) -> None:
+    """Kills the gateway inside an endless tool call of a turn."""
+    marker = host.work / "started"
+    marker.unlink(missing_ok=True)
+    client = host.begin(prompt)
+    wait_for(marker.exists, "the tool call")
+    time.sleep(1.0)
+    host.kill()
+    client.kill()
+    client.wait()
+
+
+def endless(name: str) -> list[dict[str, object]]:
+    """A shell call that runs until it is killed."""
+    sleep = f"{sys.executable} -c 'import time; time.sleep(120)' {name}"
+    return [call("exec", command=f"touch started && {sleep}")]
+
+
+def test_A3_killed_in_mid_tool_the_recovery_knows(gateway: OpenClaw) -> None:
+    gateway.model.script["OPS-77"] = [endless("move-orders")]
+    gateway.start()
+    gateway.turn("Good morning.")
+    kill_in_tool(gateway, "Move the orders, OPS-77.")
+    seen = len(gateway.model.requests)
+    gateway.start()
+    if gateway.modern:  # it runs the interrupted session again by itself
+        wait_for(lambda: len(gateway.model.requests) > seen, "the host's own recovery")
+    else:
+        gateway.turn("Are you there?")
+    inside = told(gateway, seen, "kill -9 in mid-tool, recovery")
+    assert "Seal VERIFIED" in inside and "unknown outcome" in inside and "move-orders" in inside
+    assert "Move the orders" not in inside, "the host's history holds the request: no second one"
+    assert ROWS[-1][3].startswith("system")
+    time.sleep(FOLD_S)
+    gateway.stop()
+    seen = len(gateway.model.requests)
+    gateway.start()
+    gateway.turn("And now?")
+    assert told(gateway, seen, "plain restart, nothing new") == ""
+
+
+def test_B4_new_gives_a_pointer_and_reset_by_how_it_ended(gateway: OpenClaw) -> None:
+    gateway.model.script["blue shed"] = [[say("Painted.")]]
+    gateway.start()
+    gateway.turn("Paint the blue shed.")
+    time.sleep(FOLD_S)
+    gateway.reset("new")
+    seen = len(gateway.model.requests)
+    gateway.turn("Hello.")
+    inside = told(gateway, seen, "/new")
+    assert "swapcache wake --session-key agent:main:main" in inside and "shed" not in inside
+    gateway.turn("Paint the red barn.")
+    time.sleep(FOLD_S)
+    gateway.reset("reset")
+    seen = len(gateway.model.requests)
+    gateway.turn("Hello again.")
+    inside = told(gateway, seen, "/reset, healthy")
+    assert "swapcache wake --session-key" in inside and "barn" not in inside
+    gateway.model.script["green gate"] = [[] for _ in range(12)]
+    gateway.turn("Paint the green gate.")
+    time.sleep(FOLD_S)
+    gateway.reset("reset")
+    seen = len(gateway.model.requests)
+    gateway.turn("What happened?")
+    inside = told(gateway, seen, "/reset after empty turns")
+    assert "Paint the green gate." in inside and "Turns that failed" in inside
+    assert "Seal VERIFIED" in inside
+
+
+def test_A1_after_compaction_the_state_is_there(gateway: OpenClaw) -> None:
+    gateway.start()
+    for number in range(3):
+        gateway.turn(f"Copy shelf {number} to the archive, ticket LIB-{number}0. " + "word " * 400)
+    time.sleep(FOLD_S)
+    gateway.call("sessions.compact", key="agent:main:main")
+    seen = len(gateway.model.requests)
+    gateway.turn("Go on.")
+    inside = told(gateway, seen, "compaction")
+    assert "Cause: compact" in inside and "LIB-20" in inside and "Seal VERIFIED" in inside
+
+
+def test_B3_the_same_bytes_through_a_window_of_turns(gateway: OpenClaw) -> None:
+    gateway.model.script["OPS-78"] = [endless("count-stock")]
+    gateway.start()
+    kill_in_tool(gateway, "Count the stock, OPS-78.")
+    gateway.start()
+    seen = len(gateway.model.requests)
+    for number in range(6):
+        gateway.model.script[f"step {number}"] = [[call("exec", command="true")], [say("ok")]]
+        gateway.turn(f"Do step {number}.")
+    texts = [blocks(r) for r in gateway.model.requests[seen:] if r.body.get("tools")]
+    assert len(texts) >= 12
+    assert all(t == texts[0] and len(t) == 1 for t in texts)
+    ROWS.append((f"openclaw {gateway.version}", "frozen bytes", f"{len(texts)} requests", "same"))
+
+
+def test_B6_a_broken_memory_never_costs_a_turn(gateway: OpenClaw, home: Path) -> None:
+    gateway.start()
+    gateway.turn("First words.")
+    time.sleep(FOLD_S)
+    gateway.stop()
+    (ready,) = (home / "swapcache/state/ready").iterdir()
+    script = home / "swapcache/data/bin/swapcache-hook"
+    for fault in ("no file", "garbage", "numbers", "huge", "no python", "slow"):
+        if fault == "no file":
+            ready.unlink()
+        elif fault == "garbage":
+            ready.write_bytes(b"\xff{not json")
+        elif fault == "numbers":
+            ready.write_text('{"text": {"restart": 5, "new": [1]}}')
+        elif fault == "huge":
+            ready.write_text('{"text": {"restart": "' + "x" * 3_000_000 + '"}}')
+        script.write_text("#!/bin/sh\nsleep 30\n" if fault == "slow" else "#!/bin/sh\nexit 0\n")
+        if fault == "no python":
+            script.unlink()
+        gateway.start()
+        seen = len(gateway.model.requests)
+        gateway.turn(f"Are you well with {fault}?")
+        assert len(gateway.model.requests) > seen, "the turn went on"
+        told(gateway, seen, f"turn goes on: {fault}")
+        gateway.stop()
+        if fault == "no python":
+            script.touch(mode=0o700)
+
+
+def test_uninstall_makes_a_live_gateway_inert(gateway: OpenClaw) -> None:
+    gateway.model.script["OPS-79"] = [endless("weigh-goods")]
+    gateway.start()
+    kill_in_tool(gateway, "Weigh the goods, OPS-79.")
+    gateway.start()
+    seen = len(gateway.model.requests)
+    gateway.turn("Still there?")
+    assert "weigh-goods" in told(gateway, seen, "installed")
+    openclaw.remove_files()
+    seen = len(gateway.model.requests)
+    gateway.turn("And now?")
+    assert told(gateway, seen, "uninstalled, live gateway") == ""
+
+
+def test_views_are_published_into_the_workspace(gateway: OpenClaw) -> None:
+    gateway.start()
+    gateway.turn("Write the view, ticket V-1.")
+    latest = gateway.work / "context_snapshot/latest.json"
+    wait_for(latest.exists, "the view", 15)
+    value = json.loads(latest.read_text())
+    assert set(value) >= {
+        "agent_name",
+        "last_run_ts",
+        "current_tasks",
+        "recent_discussions",
+        "active_changes",
+        "heartbeat_cadence_hours",
+        "key_insights",
+        "next_actions",
+    }
+    assert value["agent_name"] == "main" and "V-1" in json.dumps(value)
