@@ -233,3 +233,26 @@ def test_views_are_published_into_the_workspace(gateway: OpenClaw) -> None:
         "next_actions",
     }
     assert value["agent_name"] == "main" and "V-1" in json.dumps(value)
+
+
+def test_B5_two_gateways_whose_agents_are_both_main_do_not_mix(
+    gateway: OpenClaw, home: Path
+) -> None:
+    other = OpenClaw(gateway.install, gateway.node, home / "second", gateway.model)
+    other.prepare()
+    setup(other)
+    gateway.model.script["ALPHA-1"] = [endless("alpha-job")]
+    gateway.model.script["BETA-2"] = [endless("beta-job")]
+    try:
+        for host, prompt in ((gateway, "Do ALPHA-1."), (other, "Do BETA-2.")):
+            host.start()
+            kill_in_tool(host, prompt)
+        for host, own, foreign in ((gateway, "alpha", "beta"), (other, "beta", "alpha")):
+            seen = len(gateway.model.requests)
+            host.start()
+            host.turn("What is open?")
+            inside = told(gateway, seen, f"two gateways: the one of {own}")
+            assert f"{own}-job" in inside and foreign not in inside.lower()
+            host.stop()
+    finally:
+        other.kill()
