@@ -13,9 +13,17 @@ import os
 import sys
 
 from swapcache import config, paths
-from swapcache.capture import events
-from swapcache.errors import BusyError, HostError, NoSpaceError, StoreError
-from swapcache.model import Event, Identity
+from swapcache.capture import events, process
+from swapcache.errors import (
+    BusyError,
+    ConfigError,
+    HostError,
+    KeyProblem,
+    NoSpaceError,
+    StoreError,
+    SwapcacheError,
+)
+from swapcache.model import Event, Identity, Process
 from swapcache.store import files, identity
 from swapcache.store.store import Store, now, open_store
 
@@ -47,13 +55,16 @@ def main(argv: list[str]) -> int:
         if event is not None:
             answer, more = handle(event)
     except Exception as problem:  # the one place: a host must never be disturbed
-        _log(argv, problem)
+        _log(argv, problem, event)
         if event is not None:
             _spool(argv, payload, event, problem)
-    if answer:
-        files.write_all(1, answer)
-    if more and event is not None:
-        _go_on(event)
+    try:
+        if answer:
+            files.write_all(1, answer)
+        if more and event is not None:
+            _go_on(event)
+    except Exception as problem:  # the host closed its end, or no process can be started
+        _log(argv, problem, event)
     return 0
 
 
@@ -89,7 +100,7 @@ def handle(event: Event) -> tuple[bytes, bool]:
 
         _reserve()
         _drain()
-        woken = wake.start(store, event, settings, newest_failure(store.created))
+        woken = wake.start(store, event, settings, newest_failure(event.identity.workspace))
         more = events.behind(store, event.session_key, event.session_id)
         return claude_code.answer(woken.text), more
     finally:
@@ -107,8 +118,15 @@ def _publish(path: str, text: str) -> None:
 # -- failures --------------------------------------------------------------------------------------
 
 
-def _log(argv: list[str], problem: Exception) -> None:
+def _log(argv: list[str], problem: Exception, event: Event | None = None) -> None:
     """One line: what failed, where, when. When even that fails there is nowhere left to say it."""
+    try:
+        _write_log(argv, problem, event)
+    except (OSError, SwapcacheError):
+        return
+
+
+def _write_log(argv: list[str], problem: Exception, event: Event | None) -> None:
     where = problem.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next
@@ -118,85 +136,119 @@ def _log(argv: list[str], problem: Exception) -> None:
         "error": type(problem).__name__,
         "message": str(problem)[:500],
         "at": f"{where.tb_frame.f_code.co_name}:{where.tb_lineno}" if where else "",
+        "workspace": event.identity.workspace if event is not None else "",
     }
     log, text = paths.error_log(), json.dumps(line).encode()
+    if os.path.exists(log) and os.stat(log).st_size > LOG_LIMIT:
+        os.replace(log, f"{log}.1")
     try:
-        if os.path.exists(log) and os.stat(log).st_size > LOG_LIMIT:
-            os.replace(log, f"{log}.1")
-        try:
-            files.append_line(log, text, LOG_LIMIT * 2)
-        except NoSpaceError:
-            os.unlink(paths.reserve_file())
-            files.append_line(log, text, LOG_LIMIT * 2)
-    except (OSError, StoreError):
-        return
+        files.append_line(log, text, LOG_LIMIT * 2)
+    except NoSpaceError:
+        os.unlink(paths.reserve_file())
+        files.append_line(log, text, LOG_LIMIT * 2)
 
 
 def _reserve() -> None:
     """Keeps a little space for the day when the disk is full."""
     if not os.path.exists(paths.reserve_file()):
-        files.publish(paths.reserve_file(), b"\0" * RESERVE)
+        try:
+            files.publish(paths.reserve_file(), b"\0" * RESERVE)
+        except StoreError:
+            return  # the day has come: what is to be told is told all the same
 
 
-def newest_failure(since: str) -> str:
-    """The newest error line of the last day, for the brief; empty when there is none."""
+def newest_failure(workspace: str) -> str:
+    """The newest error line of the last day that concerns a workspace, for its brief; or empty."""
     try:
         with open(paths.error_log(), "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))
-            last = json.loads(file.read().splitlines()[-1])
-    except (OSError, ValueError, IndexError):
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 16384))
+            lines = file.read().splitlines()
+    except OSError:
         return ""
-    from swapcache.wake import times
+    from swapcache.store import times
 
-    if times.age(str(last.get("wall")), now()) > 86400:
-        return ""
-    return f"{last.get('wall')} {last.get('event')}: {last.get('message')}"[:300]
+    for line in reversed(lines):
+        try:
+            last = json.loads(line)
+            concerns = last.get("workspace", "") in ("", workspace)
+        except (ValueError, AttributeError):
+            continue  # cut by the seek, or torn
+        if concerns and times.age(str(last.get("wall")), now()) < 86400:
+            return f"{last.get('wall')} {last.get('event')}: {last.get('message')}"[:300]
+    return ""
 
 
 def _spool(argv: list[str], payload: "dict[str, Any]", event: Event, problem: Exception) -> None:
     """Keeps an event that could not be stored; only what no transcript holds."""
     kept = {k: v for k, v in payload.items() if k not in ("tool_response", "tool_input")}
-    whose = list(event.identity)
-    line = json.dumps({"argv": argv[:2], "whose": whose, "payload": kept, "wall": now()}).encode()
+    line = json.dumps(
+        {
+            "argv": argv[:2],
+            "whose": list(event.identity),
+            "process": list(event.process or ()),
+            "payload": kept,
+            "wall": now(),
+        }
+    )
     try:
-        if not files.append_line(paths.spool_file(), line, SPOOL_LIMIT):
-            _log(argv, StoreError(f"the spool is full, an event was lost: {problem}"))
-    except StoreError:
+        if not files.append_line(paths.spool_file(), line.encode(), SPOOL_LIMIT):
+            _log(argv, StoreError(f"the spool is full, an event was lost: {problem}"), event)
+    except SwapcacheError:
         return
 
 
 def _drain() -> None:
-    """Stores what was spooled; lines that still fail go back."""
-    spool = paths.spool_file()
-    taken = f"{spool}.{os.getpid()}"
+    """Stores what was spooled; lines that still fail go back. Never raises."""
     try:
-        if os.stat(spool).st_size > DRAIN_LIMIT:
-            return  # too much for a hook; the transcripts are read all the same
-        os.rename(spool, taken)
-    except FileNotFoundError:
-        return
-    settings = config.load(_publish)
-    with open(taken, "rb") as file:
-        lines = file.read().splitlines()
-    for line in lines:
+        for taken in _take_spools():
+            with open(taken, "rb") as file:
+                lines = file.read().splitlines()
+            for line in lines:
+                _drain_line(line)
+            os.unlink(taken)
+    except (OSError, SwapcacheError) as problem:
+        _log(["spool", "drain"], problem)
+
+
+def _take_spools() -> list[str]:
+    """The spool under a name of ours, and what drains that were killed left behind."""
+    spool = paths.spool_file()
+    folder, name = os.path.split(spool)
+    found = []
+    for other in sorted(os.listdir(folder)):
+        pid = other.removeprefix(f"{name}.")
+        if other.startswith(f"{name}.") and pid.isdigit() and process.identify(int(pid)) is None:
+            found.append(f"{folder}/{other}")
+    if os.path.exists(spool) and os.stat(spool).st_size <= DRAIN_LIMIT:
+        os.rename(spool, f"{spool}.{os.getpid()}")
+        found.append(f"{spool}.{os.getpid()}")
+    return found
+
+
+def _drain_line(line: bytes) -> None:
+    try:
+        kept = json.loads(line)
+        host, name = kept["argv"]
+        event = parse(host, name, kept["payload"])
+        if event is None or event.name == "start":
+            return
+        # whoever drains is neither in that workspace nor the process of that event
+        owner = Process(*kept["process"]) if kept["process"] else None
+        event = event._replace(
+            identity=Identity(*kept["whose"]), process=owner, spooled=str(kept["wall"])
+        )
+        settings = config.load(_publish)
+        store = open_store(event.identity, WAIT)
         try:
-            kept = json.loads(line)
-            host, name = kept["argv"]
-            event = parse(host, name, kept["payload"])
-            if event is None or event.name == "start":
-                continue
-            # whoever drains is neither in that workspace nor the process of that event
-            event = event._replace(identity=Identity(*kept["whose"]), process=None)
-            store = open_store(event.identity, WAIT)
-            try:
-                events.record(store, event, settings)
-            finally:
-                store.close()
-        except StoreError:
-            files.append_line(spool, line, SPOOL_LIMIT)
-        except (ValueError, KeyError, TypeError, HostError) as damaged:
-            _log(["spool", "drain"], damaged)
-    os.unlink(taken)
+            if event.host == "openclaw":
+                return  # its shim's own spool holds what matters
+            events.record(store, event, settings)
+        finally:
+            store.close()
+    except (StoreError, KeyProblem, ConfigError):
+        files.append_line(paths.spool_file(), line, SPOOL_LIMIT)
+    except (ValueError, KeyError, TypeError, SwapcacheError) as damaged:
+        _log(["spool", "drain"], damaged)
 
 
 # -- the rest of a long transcript -----------------------------------------------------------------

@@ -305,8 +305,10 @@ class Event(NamedTuple):
     """The prompt of a prompt event; of OpenClaw's shim the process that it runs in."""
     call: ToolCall | None = None
     result: ToolResult | None = None
+    spooled: str = ""
+    """Time of an event that could not be stored when it came."""
     detail: str = ""
     """Reason of an end, message of a failure."""
     process: Process | None = None
-    ancestors: tuple[int, ...] = ()
-    """Pids above the host's process: a session of ours among them makes this one a child run."""
+    ancestors: tuple[Process, ...] = ()
+    """Above the host's process: a session of ours among them makes this one a child run."""

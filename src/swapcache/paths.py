@@ -144,6 +144,11 @@ def launcher(env: "Mapping[str, str]" = os.environ) -> str:
     return f"{data_dir(env)}/bin/swapcache-hook"
 
 
+def callers_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """Host configurations that call the launcher, one path a line."""
+    return f"{state_dir(env)}/callers"
+
+
 def backups_dir(env: "Mapping[str, str]" = os.environ) -> str:
     """Copies of host configuration files as they were before a change."""
     return f"{state_dir(env)}/config-backups"

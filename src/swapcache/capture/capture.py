@@ -63,10 +63,10 @@ class Ledger:
         self.last = session.last
         self.provisional: dict[str, Any] = {}
         row = sessions.load_state(store.db, writer.keys, session.number)
-        if row is None and session.last >= 0:
-            self.fold, _ = refold(store, session)  # absent or not ours: made anew from the chain
-        elif row is None:
+        if row is None and session.last < 0:
             self.fold = Fold()
+        elif row is None or stale(store, session, row[0]):
+            self.fold, _ = refold(store, session)  # absent, old or not ours: from the chain
         else:
             self.fold = Fold.load(row[1])
             self.provisional = json.loads(row[2])
@@ -149,9 +149,7 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
         return Ingested(0, 0, False)
     new = follow.read_new(source, limit)
     if new.rewritten:
-        generation = source.generation + 1
-        source = sessions.add_source(store.db, ledger.session.number, path, generation)
-        ledger.fold, _ = refold(store, ledger.session)  # the new generation tells it again
+        source = _next_generation(ledger, source)
         new = follow.read_new(source, limit)
     if not new.rows:
         return Ingested(0, new.pending, False)
@@ -182,6 +180,47 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
     sessions.move_cursor(store.db, new.source, len(new.rows), kept, messages)
     sessions.add_damages(store.db, source.number, damages)
     return Ingested(len(new.rows), new.pending, new.more or bool(boundary), boundary)
+
+
+def _next_generation(ledger: Ledger, source: Source) -> Source:
+    """A source for a transcript that is not what was read.
+
+    One that was only cut short (a power cut before the host synced it) goes on behind what is left;
+    what was captured beyond that stays part of the story. Any other one tells its story anew.
+    """
+    store = ledger.store
+    made = sessions.add_source(store.db, ledger.session.number, source.path, source.generation + 1)
+    at = _cut_short(store, source)
+    if at < 0:
+        ledger.fold, _ = refold(store, ledger.session)
+        return made
+    sessions.move_cursor(store.db, source._replace(closed=CONTINUED), 0, 0, 0)
+    head, tail = follow.edges(source.path, at)
+    made = made._replace(cursor=at, head=head, tail=tail, format=source.format)
+    sessions.move_cursor(store.db, made, 0, 0, 0)
+    return made
+
+
+CONTINUED = 2
+"""`closed` of a source whose transcript was cut short: its successor goes on, both tell it."""
+
+
+def _cut_short(store: Store, source: Source) -> int:
+    """Where a transcript that lost its end ends now, at a row's end; -1 when it is another one."""
+    if source.path.startswith(follow.DATABASE):
+        return -1
+    data = follow.head_of(source.path, source.cursor)
+    rows = store.db.execute(
+        "SELECT seq, position FROM record WHERE source=? AND position<? ORDER BY position DESC",
+        (source.number, len(data)),
+    )
+    for seq, position in rows:
+        found = store.record(seq)
+        end = position + (len(found[0].body) if found else 0)
+        if found is None or end > len(data):
+            continue
+        return end if data[position:end] == found[0].body else -1
+    return 0 if not data else -1
 
 
 def _to_boundary(new: follow.New) -> tuple[follow.New, str]:
@@ -217,12 +256,23 @@ def report(store: Store, session: Session, new: int, pending: int) -> Capture:
     return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending)
 
 
+def stale(store: Store, session: Session, seq: int) -> bool:
+    """True when the chain holds newer records of a session than its state row was folded from."""
+    for source in sessions.sources(store.db, session.number):
+        newest = store.db.execute(
+            "SELECT seq FROM record WHERE source=? ORDER BY position DESC LIMIT 1", (source.number,)
+        ).fetchone()
+        if newest is not None and newest[0] > seq:
+            return True
+    return False
+
+
 def refold(store: Store, session: Session) -> tuple[Fold, int]:
     """The state made anew from the session's records. Gives (fold, newest record).
 
     This is what `rebuild` means for the state: it must equal the row that captures kept.
     """
-    known = {s.number: s for s in sessions.sources(store.db, session.number)}
+    known = {s.number: s for s in sessions.story(store.db, session.number)}
     marks = ",".join(str(number) for number in known)
     fold, last = Fold(), -1
     if not known:

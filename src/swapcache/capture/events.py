@@ -12,7 +12,7 @@ from swapcache.capture import capture, follow, process
 from swapcache.errors import SourceError
 from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Session
 from swapcache.state import rules
-from swapcache.store import sessions
+from swapcache.store import sessions, times
 from swapcache.store.store import Store, now
 
 TYPE_CHECKING = False
@@ -37,7 +37,8 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         _provisional(ledger, event)
         if event.name in SEALED or (event.name == "import" and not done.more):
             capture.snapshot(ledger)
-        ended = now() if event.name == "end" else None
+        over = took_part(store, session, event)
+        ended = now() if event.name == "end" and over else None
         if session.ended and event.name != "end":
             ended = ""  # it goes on after all
         ledger.save(process=event.process, ended=ended, reason=event.detail)
@@ -85,7 +86,7 @@ def _provisional(ledger: capture.Ledger, event: Event) -> None:
     waiting = ledger.provisional
     if event.name in ("prompt", "end"):
         uncorroborated(ledger)
-    if event.name == "prompt" and event.prompt.strip():
+    if event.name == "prompt" and event.prompt.strip() and not _late(ledger, event):
         waiting["prompt"] = {"text": event.prompt.strip()[:16000], "wall": now()}
     if event.name in ("prompt", "turn-end"):
         waiting.pop("calls", None)  # by then the transcript has them
@@ -100,6 +101,16 @@ def _provisional(ledger: capture.Ledger, event: Event) -> None:
     if event.name == "turn-failed":
         text = event.detail or "the turn failed"
         ledger.state_record(Message("assistant", "failure", text, SYSTEM, now()), event.name)
+
+
+def _late(ledger: capture.Ledger, event: Event) -> bool:
+    """True for a spooled prompt that the transcript has meanwhile, or that newer ones followed."""
+    if not event.spooled:
+        return False
+    start = event.prompt.strip()[: capture.SAME]
+    asked = list(ledger.fold.of("request").values())
+    newer = any(times.age(i.wall, event.spooled) < 0 for i in asked)
+    return newer or any(i.text.startswith(start) for i in asked)
 
 
 def uncorroborated(ledger: capture.Ledger) -> None:
@@ -157,19 +168,28 @@ def behind(store: Store, key: str, session_id: str) -> bool:
 
 
 def living(store: Store, session: Session) -> bool | None:
-    """Whether a session without an orderly end still runs: its process lives and has not moved on.
+    """Whether a session without an orderly end still runs: one of its processes lives.
 
-    None when that cannot be known.
+    None when that cannot be known. A transcript that was only captured has no process: it is over.
     """
     if session.ended:
         return False
-    state = process.alive(session.process)
-    if state and session.process is not None:
-        for other in sessions.open_sessions(store.db):
-            newer = (other.touched, other.number) > (session.touched, session.number)
-            if other.number != session.number and other.process == session.process and newer:
-                return False  # one process runs one session: this one was left behind
-    return state
+    answers = [process.alive(p) for p in sessions.processes(store.db, session.number)]
+    if True in answers:
+        return True
+    return None if None in answers else False
+
+
+def took_part(store: Store, session: Session, event: Event) -> bool:
+    """Notes which process works on a session; False when it ends and another one still works."""
+    if event.process is not None and event.name != "end":
+        sessions.run(store.db, session.number, event.process)
+    if event.name == "end":
+        if event.process is not None:
+            sessions.leave(store.db, session.number, event.process)
+        others = [process.alive(p) for p in sessions.processes(store.db, session.number)]
+        return not (True in others or None in others)
+    return True
 
 
 def provisional_items(waiting: "dict[str, Any]", record: int) -> tuple[Item, ...]:

@@ -38,6 +38,24 @@ def _edges(file: int, cursor: int) -> tuple[str, str]:
     return seal.sha256(os.pread(file, size, 0)), seal.sha256(os.pread(file, size, cursor - size))
 
 
+def edges(path: str, cursor: int) -> tuple[str, str]:
+    """Hashes of the first and the last 4 KB before `cursor`. Raises SourceError."""
+    file = files.open_regular(path)
+    try:
+        return _edges(file, cursor)
+    finally:
+        os.close(file)
+
+
+def head_of(path: str, size: int) -> bytes:
+    """The first `size` bytes of a file, or all it has. Raises SourceError."""
+    file = files.open_regular(path)
+    try:
+        return os.pread(file, size, 0)
+    finally:
+        os.close(file)
+
+
 def read_new(source: Source, limit: int = BATCH) -> New:
     """What is new. Raises SourceError (missing, not a file, no permission), FormatError."""
     if source.path.startswith(DATABASE):

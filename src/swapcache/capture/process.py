@@ -53,24 +53,29 @@ def identify(pid: int) -> Process | None:
     return Process(_boot(), _namespace(), pid, found[2]) if found else None
 
 
-def host() -> tuple[Process | None, tuple[int, ...]]:
+UNKNOWN = Process("", "", 0, 0)
+"""A host whose process cannot be identified from here: it is never proven dead."""
+
+
+def host() -> tuple[Process, tuple[Process, ...]]:
     """The host that started this process: its nearest ancestor that is no shell.
 
-    Also the pids above that one.
+    Also the processes above that one.
     """
     pid = os.getppid()
-    above: list[int] = []
+    above: list[Process] = []
     owner: Process | None = None
-    while pid > 1 and len(above) < 64:
+    boot, namespace = _boot(), _namespace()
+    while pid >= 1 and len(above) < 64:
         found = _stat(pid)
         if found is None:
             break
         if owner is not None:
-            above.append(pid)
-        elif found[0] not in SHELLS:
-            owner = Process(_boot(), _namespace(), pid, found[2])
+            above.append(Process(boot, namespace, pid, found[2]))
+        elif found[0] not in SHELLS or found[1] == 0:
+            owner = Process(boot, namespace, pid, found[2])
         pid = found[1]
-    return owner, tuple(above)
+    return owner or UNKNOWN, tuple(above)
 
 
 def alive(process: Process | None) -> bool | None:

@@ -5,12 +5,13 @@ standard output holds data only. Never prompts without a terminal.
 """
 
 import importlib
+import sqlite3
 import sys
 
 import click
 
 from swapcache import __version__
-from swapcache.errors import SwapcacheError
+from swapcache.errors import StoreError, SwapcacheError
 
 COMMANDS = {
     "setup": "install the hooks of an agent host, after showing the change",
@@ -58,6 +59,15 @@ def main() -> None:
     except SwapcacheError as problem:
         click.echo(f"swapcache: {problem}", err=True)
         sys.exit(problem.exit_code)
+    except sqlite3.DatabaseError as problem:
+        click.echo(f"swapcache: the store is damaged ({problem}); nothing was changed", err=True)
+        sys.exit(StoreError.exit_code)
+    except UnicodeEncodeError as problem:
+        click.echo(f"swapcache: a name or text is no UTF-8 ({problem.reason})", err=True)
+        sys.exit(SwapcacheError.exit_code)
+    except PermissionError as problem:
+        click.echo(f"swapcache: {problem.filename}: no permission; it is another user's", err=True)
+        sys.exit(StoreError.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

@@ -12,9 +12,16 @@ from swapcache.store import sessions
 @click.option("--session", "key", default="", help="Only this session.")
 @store_options
 @json_option
-def command(limit: int, key: str, agent: str | None, workspace: str | None, as_json: bool) -> None:
+def command(
+    limit: int,
+    key: str,
+    agent: str | None,
+    workspace: str | None,
+    store_id: str | None,
+    as_json: bool,
+) -> None:
     """List the sealed snapshots: when, which session, what was asked, how many tasks are open."""
-    store = open_selected(agent, workspace)
+    store = open_selected(agent, workspace, store_id)
     try:
         entries = []
         keys = {s.number: s.key for s in sessions.sessions(store.db)}

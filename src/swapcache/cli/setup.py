@@ -40,6 +40,7 @@ def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         change(name, HOSTS[name].installed, dry_run, yes, "install")
         if not dry_run:
             HOSTS[name].place_files()
+            note_caller(HOSTS[name].settings_file())
     if not dry_run:
         launcher.install()
         prove(chosen[0])
@@ -74,6 +75,8 @@ def change(host: str, edit: "claude_code.Edit", dry_run: bool, yes: bool, verb: 
         if not sys.stdin.isatty():
             raise HostError("nothing was changed: there is no terminal to ask; add --yes")
         click.confirm(f"change {path}?", abort=True, err=True)
+    if read(path) != before:
+        raise HostError(f"{path} was changed meanwhile; nothing was written: run it again")
     write(path, before, after)
     return True
 
@@ -101,6 +104,27 @@ def write(path: str, before: str, after: str) -> None:
     files.private_directory(os.path.dirname(real))
     files.publish(real, after)
     os.chmod(real, mode)
+
+
+def _callers() -> list[str]:
+    try:
+        with open(paths.callers_file(), encoding="utf-8") as file:
+            return [line for line in file.read().splitlines() if line]
+    except FileNotFoundError:
+        return []
+
+
+def note_caller(path: str) -> None:
+    """Remembers a configuration that calls the launcher."""
+    files.private_directory(os.path.dirname(paths.callers_file()))
+    files.publish(paths.callers_file(), "\n".join(sorted({*_callers(), path})) + "\n")
+
+
+def forget_callers(gone: list[str]) -> list[str]:
+    """Forgets configurations; gives those that still call the launcher."""
+    left = [path for path in _callers() if path not in gone and paths.launcher() in read(path)]
+    files.publish(paths.callers_file(), "\n".join(left) + "\n")
+    return left
 
 
 def refuse_ephemeral() -> None:

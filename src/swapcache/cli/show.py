@@ -12,12 +12,14 @@ from swapcache.errors import SelectionError
 @click.argument("number", type=click.IntRange(min=0))
 @store_options
 @json_option
-def command(number: int, agent: str | None, workspace: str | None, as_json: bool) -> None:
+def command(
+    number: int, agent: str | None, workspace: str | None, store_id: str | None, as_json: bool
+) -> None:
     """Show record NUMBER: where it came from, whether it verifies, and its text.
 
     Secrets are masked. Exit code 1 when the record does not verify.
     """
-    store = open_selected(agent, workspace)
+    store = open_selected(agent, workspace, store_id)
     try:
         found = store.record(number)
         if found is None:

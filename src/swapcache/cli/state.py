@@ -5,10 +5,10 @@ import os
 
 import click
 
-from swapcache.capture import capture, process
+from swapcache.capture import capture, events, process
 from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
 from swapcache.errors import SelectionError
-from swapcache.model import AGENT, Item, Message, Session
+from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
@@ -55,6 +55,7 @@ def command(
     dry_run: bool,
     agent: str | None,
     workspace: str | None,
+    store_id: str | None,
     as_json: bool,
 ) -> None:
     """Show the working state; with options, state it. What is stated outranks what is extracted.
@@ -71,7 +72,7 @@ def command(
     }
     stated = {kind: [t.strip() for t in texts if t.strip()] for kind, texts in given.items()}
     stated = {kind: texts for kind, texts in stated.items() if texts}
-    store = open_selected(agent, workspace)
+    store = open_selected(agent, workspace, store_id)
     try:
         session = choose(store, key)
         if stated and not dry_run:
@@ -97,7 +98,7 @@ def choose(store: Store, key: str) -> Session:
     owner, _ = process.host()
     own_id = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     for session in everyone:
-        here = owner is not None and session.process == owner and not session.ended
+        here = not session.ended and owner in sessions.processes(store.db, session.number)
         if here or (own_id and session.id == own_id):
             return session
     for session in everyone:
@@ -107,10 +108,12 @@ def choose(store: Store, key: str) -> Session:
 
 
 def _state(store: Store, session: Session, stated: dict[str, list[str]]) -> None:
+    events.reconcile(store, session, store.identity.host, gone=False)  # what this turn has read
     with store.writing() as writer:
         ledger = capture.Ledger(store, writer, sessions.session(store.db, session.number))
         text = json.dumps(stated, ensure_ascii=False)
-        ledger.state_record(Message("assistant", "statement", text, AGENT, now()), "state")
+        origin = UNTRUSTED if ledger.fold.tainted else AGENT
+        ledger.state_record(Message("assistant", "statement", text, origin, now()), "state")
         capture.snapshot(ledger)
         ledger.save()
 
@@ -134,7 +137,10 @@ def _print(
             {
                 "session": session.key,
                 "verdict": verdict.name,
-                "items": [i._asdict() | {"text": safe(i.text, store)} for i in shown],
+                "items": [
+                    i._asdict() | {"key": safe(i.key, store), "text": safe(i.text, store)}
+                    for i in shown
+                ],
                 "counters": counters,
             }
         )

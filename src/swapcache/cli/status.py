@@ -19,11 +19,11 @@ from swapcache.store.store import Store
 @click.command()
 @store_options
 @json_option
-def command(agent: str | None, workspace: str | None, as_json: bool) -> None:
+def command(agent: str | None, workspace: str | None, store_id: str | None, as_json: bool) -> None:
     """Show what is recorded and whether recording works. Exit code 1 when something is wrong."""
     known = identity.listing()
-    if agent or workspace:
-        wanted = identity.select(agent, workspace)
+    if agent or workspace or store_id:
+        wanted = identity.select(agent, workspace, None, store_id)
         known = [pair for pair in known if pair[0] == wanted]
     stores = [_store(store_id) for store_id, _ in known]
     failures = _failures()

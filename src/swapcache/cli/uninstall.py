@@ -22,6 +22,11 @@ def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         setup.change(name, host.removed, dry_run, yes, "remove")
         if not dry_run:
             host.remove_files()
-    if not (dry_run or hosts) and os.path.exists(paths.launcher()):
-        os.unlink(paths.launcher())
-        words(f"removed {paths.launcher()}; the recorded memory stays in {paths.stores_dir()}")
+    if dry_run or not os.path.exists(paths.launcher()):
+        return
+    callers = setup.forget_callers([setup.HOSTS[n].settings_file() for n in hosts or setup.HOSTS])
+    if callers:
+        words(f"the launcher stays: it is called from {', '.join(callers)}")
+        return
+    os.unlink(paths.launcher())
+    words(f"removed {paths.launcher()}; the recorded memory stays in {paths.stores_dir()}")

@@ -17,10 +17,15 @@ from swapcache.cli.options import emit, json_option, open_selected, store_option
 @store_options
 @json_option
 def command(
-    full: bool, renew_witness: bool, agent: str | None, workspace: str | None, as_json: bool
+    full: bool,
+    renew_witness: bool,
+    agent: str | None,
+    workspace: str | None,
+    store_id: str | None,
+    as_json: bool,
 ) -> None:
     """Check who recorded this memory and that nothing is missing. Exit code 1 if not VERIFIED."""
-    store = open_selected(agent, workspace)
+    store = open_selected(agent, workspace, store_id)
     try:
         if renew_witness:
             verdict = store.renew_witness()

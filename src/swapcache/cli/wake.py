@@ -11,9 +11,9 @@ from swapcache.cli.options import emit, json_option, open_selected, store_option
 from swapcache.errors import SealError, SelectionError
 from swapcache.hosts import known
 from swapcache.model import Session
-from swapcache.store import sessions
+from swapcache.store import sessions, times
 from swapcache.store.store import Store, now
-from swapcache.wake import policy, receipts, scene, times
+from swapcache.wake import policy, receipts, scene
 from swapcache.wake import wake as waking
 
 NOBODY = Session(-1, "", "", 0, None, None, "", "", "", "", 0, 0, -1)
@@ -45,6 +45,7 @@ def command(
     last: bool,
     agent: str | None,
     workspace: str | None,
+    store_id: str | None,
     as_json: bool,
 ) -> None:
     """Print what a session that starts now would be told. Reading consumes nothing.
@@ -55,7 +56,7 @@ def command(
         raise click.UsageError("--budget must be 100 tokens or more")
     if now_wall and times.parse(now_wall) is None:
         raise click.UsageError(f"--now {now_wall!r} is no ISO 8601 time")
-    store = open_selected(agent, workspace, host)
+    store = open_selected(agent, workspace, store_id, host)
     try:
         if last:
             _last(store, as_json)
@@ -121,7 +122,7 @@ def _newest(store: Store, everyone: list[Session]) -> Session | None:
     Inside a live session another live one's work is nobody's business.
     """
     owner, _ = process.host()
-    mine = [s for s in everyone if owner is not None and s.process == owner and not s.ended]
+    mine = [s for s in everyone if not s.ended and owner in sessions.processes(store.db, s.number)]
     if mine:
         parent = mine[0].parent
         if mine[0].requests or parent is None:

@@ -15,6 +15,7 @@ from swapcache import paths
 from swapcache.capture import process
 from swapcache.errors import HostError
 from swapcache.model import Event, ToolCall, ToolResult
+from swapcache.state.fold import whole
 from swapcache.store import identity
 from swapcache.transcripts.text import mapping, string
 
@@ -72,9 +73,9 @@ def event(name: str, payload: "dict[str, Any]", env: "Mapping[str, str]") -> Eve
         string(payload.get("prompt")) if ours == "prompt" else "",
         call,
         result,
-        string(payload.get("reason")) or string(payload.get("error")),
-        owner,
-        ancestors,
+        detail=string(payload.get("reason")) or string(payload.get("error")),
+        process=owner,
+        ancestors=ancestors,
     )
 
 
@@ -107,8 +108,9 @@ def settings_file(env: "Mapping[str, str]" = os.environ) -> str:
 
 def command(name: str, launcher: str) -> str:
     """The command line for an event: the same over upgrades."""
-    quoted = f"'{launcher}'" if any(c in launcher for c in " $&;()") else launcher
-    return f"{quoted} {NAME} {name}"
+    import shlex  # only setup needs it
+
+    return f"{shlex.quote(launcher)} {NAME} {name}"
 
 
 def _entry(name: str, launcher: str) -> "dict[str, Any]":
@@ -117,11 +119,20 @@ def _entry(name: str, launcher: str) -> "dict[str, Any]":
     return {"hooks": [hook]}
 
 
-def _is_ours(entry: "Any", launcher: str) -> bool:
-    hooks = mapping(entry).get("hooks")
-    return isinstance(hooks, list) and any(
-        launcher in string(mapping(hook).get("command")) for hook in hooks
-    )
+def _without_ours(entries: "list[Any]", launcher: str) -> "list[Any]":
+    """Entries without our own hooks; somebody's hook in the same entry stays."""
+    kept = []
+    for entry in entries:
+        hooks = mapping(entry).get("hooks")
+        if not isinstance(hooks, list):
+            kept.append(entry)
+            continue
+        others = [h for h in hooks if launcher not in string(mapping(h).get("command"))]
+        if len(others) == len(hooks):
+            kept.append(entry)
+        elif others:
+            kept.append({**entry, "hooks": others})
+    return kept
 
 
 def installed(text: str, launcher: str) -> str:
@@ -138,9 +149,10 @@ def installed(text: str, launcher: str) -> str:
         if not isinstance(entries, list):
             raise HostError(f'"hooks.{name}" in settings.json is no list; correct it first')
         wanted = _entry(name, launcher)
-        ours = [e for e in entries if _is_ours(e, launcher)]
-        if ours != [wanted]:
-            hooks[name] = [e for e in entries if not _is_ours(e, launcher)] + [wanted]
+        if wanted not in entries or _without_ours(entries, launcher) != [
+            e for e in entries if e != wanted
+        ]:
+            hooks[name] = [*_without_ours(entries, launcher), wanted]
     return _render(settings, text)
 
 
@@ -151,8 +163,8 @@ def removed(text: str, launcher: str) -> str:
     if isinstance(hooks, dict):
         for name in list(hooks):
             if isinstance(hooks[name], list):
-                kept = [e for e in hooks[name] if not _is_ours(e, launcher)]
-                if len(kept) != len(hooks[name]):
+                kept = _without_ours(hooks[name], launcher)
+                if kept != hooks[name]:
                     hooks[name] = kept
                     if not kept:
                         del hooks[name]
@@ -189,4 +201,5 @@ def _render(settings: "dict[str, Any]", before: str) -> str:
         if line[:1] in (" ", "\t") and line.strip():
             indent = "\t" if line[0] == "\t" else len(line) - len(line.lstrip())
             break
-    return json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+    text = json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+    return text if text == whole(text) else json.dumps(settings, indent=indent) + "\n"

@@ -100,6 +100,8 @@ class Fold:
     def add(self, message: Message, record: int) -> None:
         """Folds one message in; `record` is the sequence number of its record."""
         if message.sidechain:
+            # A child's words are not this session's, but what it read comes back in its result.
+            self.tainted = self.tainted or any(rules.is_network(c) for c in message.calls)
             return
         rule = _RULES.get(message.kind)
         if rule is not None:
@@ -132,10 +134,10 @@ class Fold:
         kept = self.of(item.kind)
         old = kept.pop(item.key, None)
         if old is not None and old.stated and not item.stated:
-            item = old._replace(status=item.status)
+            item = old
         kept[item.key] = item
         if len(kept) > LIMITS.get(item.kind, 1):
-            del kept[next(iter(kept))]
+            del kept[next((k for k, i in kept.items() if not i.stated), next(iter(kept)))]
             self.count(f"dropped {item.kind}")
 
     def of(self, kind: str) -> dict[str, Item]:
@@ -213,7 +215,7 @@ def _call(fold: Fold, call: ToolCall, message: Message, record: int) -> None:
     line = rules.cut(rules.target(call), LINE_LIMIT)
     asked = fold.counters.get("requests", 0)
     given = rules.command(call)
-    tasks = rules.plan(call)
+    tasks = None if fold.tainted else rules.plan(call)
     fold.calls[call.id] = [call.name, line, record, message.wall, *change, given, asked, tasks]
     origin = UNTRUSTED if fold.tainted else AGENT
     while len(fold.calls) > LIMITS["unknown"]:
@@ -238,6 +240,8 @@ def _plan(fold: Fold, tasks: list[list[str]], output: str, message: Message, rec
         if status == "deleted":
             kept.pop(key, None)
             continue
+        if old is not None and old.stated:
+            continue
         if old is not None:  # a task keeps its place in the plan
             kept[key[:LINE_LIMIT]] = old._replace(
                 text=_clip(text), status=status, record=record, wall=message.wall
@@ -246,8 +250,8 @@ def _plan(fold: Fold, tasks: list[list[str]], output: str, message: Message, rec
             fold.put("task", text, status, message, record, key)
         if status == "done":
             fold.put("done", text, "done", message, record, key)
-        else:
-            fold.of("done").pop(key[:LINE_LIMIT], None)
+        elif key[:LINE_LIMIT] in fold.of("done") and not fold.of("done")[key[:LINE_LIMIT]].stated:
+            del fold.of("done")[key[:LINE_LIMIT]]
 
 
 def _results(fold: Fold, message: Message, record: int) -> None:
@@ -269,7 +273,7 @@ def _results(fold: Fold, message: Message, record: int) -> None:
         failed = fold.of("error").get(key[:LINE_LIMIT])
         if failed is not None:
             fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
-        if tasks is not None and not fold.tainted:
+        if tasks is not None:
             _plan(fold, tasks, result.text, message, record)
         if path:
             fold.put("change", f"{verb} {path}", "", message, record, path)
@@ -292,6 +296,12 @@ def _compaction(fold: Fold, message: Message, record: int) -> None:
 def _statement(fold: Fold, message: Message, record: int) -> None:
     """What the agent said with `swapcache state`; the text is JSON of lists by option."""
     given = json.loads(message.text)
+    if message.origin == UNTRUSTED:  # said in a turn that had read strangers' words: kept apart
+        for kind in ("next", "task", "insight", "discussed", "change", "done"):
+            for text in given.get(kind, ()):
+                key = f"untrusted: {text}"[:LINE_LIMIT]
+                fold.set(Item(kind, key, text, "", UNTRUSTED, record, message.wall))
+        return
     if given.get("next"):
         fold.of("next").clear()
     for kind in ("next", "task", "insight", "discussed", "change"):

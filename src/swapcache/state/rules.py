@@ -23,8 +23,9 @@ EDIT_TOOLS = {
     "apply_patch": "edited",
 }
 SHELL_TOOLS = ("bash", "exec", "exec_command", "shell", "run_shell_command", "terminal")
-NETWORK_TOOLS = ("webfetch", "websearch", "web_fetch", "web_search", "browser", "google_web_search")
-CHILD_TOOLS = ("task", "agent", "spawn_agent", "sessions_spawn")
+NETWORK_PARTS = ("web", "fetch", "browser", "brave", "mcp", "http", "url", "crawl", "search_engine")
+NETWORK_COMMANDS = ("curl", "wget", "lynx", "w3m", "http", "https")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancelled": "cancelled"}
 
 FACT_LIMIT = 160
@@ -123,9 +124,16 @@ def _is_fact(token: str) -> bool:
 
 
 def is_network(call: ToolCall) -> bool:
-    """True for a tool that reads what strangers wrote."""
+    """True for a call that reads what strangers wrote; a fetch from this machine is none."""
     name = call.name.lower()
-    return name in NETWORK_TOOLS or name.startswith("mcp__")
+    if any(part in name for part in NETWORK_PARTS):
+        return True
+    line = command(call)
+    if any(host in line for host in LOCAL_HOSTS):
+        return False
+    for separator in "&|;()`$\n":
+        line = line.replace(separator, " ")
+    return any(word.rpartition("/")[2] in NETWORK_COMMANDS for word in line.split())
 
 
 def plan(call: ToolCall) -> list[list[str]] | None:

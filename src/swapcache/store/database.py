@@ -36,6 +36,10 @@ CREATE TABLE session(
   begun TEXT NOT NULL, touched TEXT NOT NULL, ended TEXT NOT NULL, reason TEXT NOT NULL,
   requests INTEGER NOT NULL, compactions INTEGER NOT NULL, last INTEGER NOT NULL,
   UNIQUE (key, id, window));
+CREATE TABLE running(
+  session INTEGER NOT NULL, boot TEXT NOT NULL, namespace TEXT NOT NULL, pid INTEGER NOT NULL,
+  started INTEGER NOT NULL, PRIMARY KEY (session, boot, namespace, pid, started)) WITHOUT ROWID;
+CREATE INDEX running_process ON running(boot, pid, started);
 CREATE TABLE source(
   number INTEGER PRIMARY KEY, session INTEGER NOT NULL, path TEXT NOT NULL,
   generation INTEGER NOT NULL, cursor INTEGER NOT NULL, head TEXT NOT NULL, tail TEXT NOT NULL,

@@ -19,6 +19,8 @@ DEFAULT_AGENT = "default"
 def workspace_of(directory: str) -> str:
     """The git worktree root above `directory`, else `directory`; real paths."""
     start = os.path.realpath(directory or ".")
+    if not os.path.isdir(start):
+        return start  # gone: what lies around it is another workspace
     here = start
     while True:
         if os.path.exists(f"{here}/.git"):
@@ -105,6 +107,8 @@ def listing() -> list[tuple[str, Identity]]:
         names = sorted(os.listdir(paths.stores_dir()))
     except FileNotFoundError:
         return []
+    except OSError as problem:
+        raise files.failure(problem, f"cannot read {paths.stores_dir()}") from problem
     for name in names:
         directory = paths.store_dir(name)
         if not os.path.exists(paths.database(directory)):
@@ -114,28 +118,43 @@ def listing() -> list[tuple[str, Identity]]:
     return sorted(found, key=lambda pair: pair[1][3:])
 
 
-def select(agent: str | None, workspace: str | None, host: str | None = None) -> str:
-    """The one store that fits; for commands. Raises SelectionError that lists the candidates."""
+def select(
+    agent: str | None, workspace: str | None, host: str | None = None, store: str | None = None
+) -> str:
+    """The one store that fits; for commands. Raises SelectionError that lists the candidates.
+
+    Without a choice it is the workspace of the current directory, never an unrelated one.
+    """
     stores = listing()
-    fitting = stores
-    if host:
-        fitting = [s for s in fitting if s[1].host == host]
-    if agent:
-        fitting = [s for s in fitting if s[1].agent == agent]
-    if workspace or not agent:
-        real = workspace_of(workspace or os.getcwd())
-        here = inode_of(real)
-        exact = [s for s in fitting if s[1].workspace == real or (here and s[1].inode == here)]
-        if exact or workspace or len(fitting) != 1:
-            fitting = exact
-    if len(fitting) == 1:
-        return fitting[0][0]
-    shown = fitting or stores
-    lines = [f"  --workspace {i.workspace} --agent {i.agent}  ({i.host})" for _, i in shown]
-    what = "several stores fit" if fitting else "no store fits"
     if not stores:
         raise SelectionError(
             "nothing is recorded yet; run `swapcache setup --host claude-code`, "
             "then work with the agent, or try `swapcache drill`"
         )
+    fitting = [s for s in stores if not store or s[0].startswith(store)]
+    fitting = [s for s in fitting if not host or s[1].host == host]
+    fitting = [s for s in fitting if not agent or s[1].agent == agent]
+    if workspace or not (agent or store):
+        fitting = _here(fitting, os.path.realpath(workspace or os.getcwd()))
+    if len(fitting) == 1:
+        return fitting[0][0]
+    lines = [
+        f"  --store {name[:8]}  {i.workspace}  ({i.host}, agent {i.agent}, {i.state_dir})"
+        for name, i in fitting or stores
+    ]
+    what = "several stores fit" if fitting else "no store fits"
     raise SelectionError("\n".join([f"{what}; choose one of:", *lines]))
+
+
+def _here(stores: list[tuple[str, Identity]], directory: str) -> list[tuple[str, Identity]]:
+    """The stores of the workspace that a directory belongs to."""
+    real = workspace_of(directory)
+    mark = inode_of(real)
+    found = [s for s in stores if s[1].workspace == real or (mark and s[1].inode == mark)]
+    if found:
+        return found
+    around = [s for s in stores if directory.startswith(s[1].workspace.rstrip("/") + "/")]
+    if os.path.exists(f"{real}/.git"):
+        return []  # a repository of its own inside another workspace
+    longest = max((len(s[1].workspace) for s in around), default=0)
+    return [s for s in around if len(s[1].workspace) == longest]

@@ -112,6 +112,31 @@ def touch(
     db.execute(f"UPDATE session SET {', '.join(sets)} WHERE number=?", (*values, number))
 
 
+def run(db: sqlite3.Connection, number: int, process: Process) -> None:
+    """A process works on a session: beside others that do, and no longer on another session."""
+    db.execute(
+        "DELETE FROM running WHERE session<>? AND boot=? AND namespace=? AND pid=? AND started=?",
+        (number, *process),
+    )
+    db.execute("INSERT OR IGNORE INTO running VALUES (?,?,?,?,?)", (number, *process))
+
+
+def leave(db: sqlite3.Connection, number: int, process: Process) -> None:
+    """A process ended its work on a session in order."""
+    db.execute(
+        "DELETE FROM running WHERE session=? AND boot=? AND namespace=? AND pid=? AND started=?",
+        (number, *process),
+    )
+
+
+def processes(db: sqlite3.Connection, number: int) -> list[Process]:
+    """The processes that work on a session, as far as is known."""
+    rows = db.execute(
+        "SELECT boot, namespace, pid, started FROM running WHERE session=?", (number,)
+    )
+    return [Process(*row) for row in rows]
+
+
 # -- sources ---------------------------------------------------------------------------------------
 
 
@@ -136,6 +161,12 @@ def sources(db: sqlite3.Connection, number: int) -> list[Source]:
         (number,),
     )
     return [_source(row) for row in rows]
+
+
+def story(db: sqlite3.Connection, number: int) -> list[Source]:
+    """The sources that tell a session's story: the newest generations and those they continue."""
+    rows = db.execute(f"SELECT {_SOURCE} FROM source WHERE session=? AND closed=2", (number,))
+    return sources(db, number) + [_source(row) for row in rows]
 
 
 def add_source(db: sqlite3.Connection, number: int, path: str, generation: int) -> Source:

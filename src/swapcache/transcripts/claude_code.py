@@ -26,6 +26,8 @@ HOST_COMMANDS = [
 """Commands that the host carries out itself; any other one is a request to the agent."""
 INTERRUPTED = "[Tool call interrupted:"
 INTERRUPTION = "[Request interrupted by user"
+PERSON = ("typed", "sdk", "queued")
+"""What promptSource says of a person's or program's own words; task notifications have another."""
 NO_REQUEST = (INTERRUPTION, "<local-command-", "<bash-stdout>", "<command-")
 
 
@@ -53,6 +55,8 @@ def message(value: "dict[str, Any]") -> Message | None:
         return _user(value)
     if kind == "assistant":
         return _assistant(value)
+    if kind == "attachment":
+        return _queued(value)
     if kind == "system" and value.get("subtype") == "compact_boundary":
         return _made(value, "system", "compaction", "", SYSTEM)
     return None
@@ -76,9 +80,14 @@ def _user(value: "dict[str, Any]") -> Message:
     text = joined(content)
     if value.get("isCompactSummary"):
         return _made(value, "user", "summary", text, SYSTEM)
-    meta = value.get("isMeta") or value.get("repeatsCompactSummary")
+    source = value.get("promptSource")
+    meta = (
+        value.get("isMeta")
+        or value.get("repeatsCompactSummary")
+        or (isinstance(source, str) and source not in PERSON)
+    )
     if results:
-        own = strip_frames(strip_tag(text, "system-reminder")).strip()
+        own = strip_frames(strip_tag(text, "system-reminder"), closed=True).strip()
         said = own and not meta and not own.startswith(NO_REQUEST)
         kind, origin = ("request", OWNER) if said else ("results", AGENT)
         made = _made(value, "user", kind, own if said else "", origin)
@@ -91,10 +100,20 @@ def _user(value: "dict[str, Any]") -> Message:
         line = _command(text)
         kind = "command" if line.split()[:1] in HOST_COMMANDS else "request"
         return _made(value, "user", kind, line, OWNER)
-    own = strip_frames(strip_tag(text, "system-reminder")).strip()
+    own = strip_frames(strip_tag(text, "system-reminder"), closed=True).strip()
     if not own:
         return _made(value, "user", "injected", "", SYSTEM)
     return _made(value, "user", "request", own, OWNER)
+
+
+def _queued(value: "dict[str, Any]") -> Message | None:
+    """Words that a person typed while the agent was at work."""
+    inner = mapping(value.get("attachment"))
+    if inner.get("type") != "queued_command" or inner.get("commandMode", "prompt") != "prompt":
+        return None
+    prompt = inner.get("prompt")
+    text = strip_frames(joined(prompt), closed=True).strip()
+    return _made(value, "user", "request", text, OWNER) if text else None
 
 
 def _command(text: str) -> str:

@@ -87,7 +87,7 @@ def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str)
 
 
 def _user(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
-    text = _without_time(strip_frames(joined(inner.get("content")))).strip()
+    text = _without_time(strip_frames(joined(inner.get("content")), closed=True)).strip()
     marks = mapping(inner.get("__openclaw") or value.get("__openclaw"))
     provenance = mapping(inner.get("provenance")).get("kind")
     origin = OWNER

@@ -14,14 +14,19 @@ FRAME_END = ">>>"
 MARK_SIZE = 32
 
 
-def strip_frames(text: str) -> str:
-    """`text` without our own blocks, also when a host cut one short; a mere mention stays."""
+def strip_frames(text: str, *, closed: bool = False) -> str:
+    """`text` without our own blocks, also when a host cut one short; a mere mention stays.
+
+    With `closed` only whole ones: a person who names a marker is heard to the end.
+    """
     at = text.find(FRAME_OPEN)
     while at >= 0:
         start = at + len(FRAME_OPEN)
         mark = text[start : start + MARK_SIZE]
         ends = text.startswith(FRAME_END, start + MARK_SIZE) or len(text) <= start + MARK_SIZE
-        if mark.strip("0123456789abcdef") or not ends:
+        whole = f"{FRAME_CLOSE}{mark}{FRAME_END}" in text[start:]
+        cut = not whole and closed and text[:at].strip()  # a person's words stand before it
+        if mark.strip("0123456789abcdef") or not ends or cut:
             at = text.find(FRAME_OPEN, start)
             continue
         closing = f"{FRAME_CLOSE}{mark}{FRAME_END}"
@@ -36,7 +41,9 @@ def strip_tag(text: str, tag: str) -> str:
     opening, closing = f"<{tag}>", f"</{tag}>"
     while (at := text.find(opening)) >= 0:
         end = text.find(closing, at)
-        text = text[:at] + (text[end + len(closing) :] if end >= 0 else "")
+        if end < 0:
+            break
+        text = text[:at] + text[end + len(closing) :]
     return text
 
 

@@ -53,6 +53,10 @@ class _Page:
         """`text` neutralised, then masked: nothing invisible may hide a secret from the mask."""
         return redact(fence.neutralise(text)[0], self.key)
 
+    def flat(self, text: str) -> str:
+        """`text` on one line; made safe after that, since joining lines may join a marker."""
+        return self.safe(" ".join(text.split()))
+
     def line(self, text: str) -> bool:
         """Adds a line if it fits."""
         cost = estimate(text) + 1
@@ -65,7 +69,7 @@ class _Page:
 
     def section(self, label: str, texts: Iterable[str]) -> None:
         """A label and its entries; entries that do not fit are counted."""
-        entries = [" ".join(self.safe(t).split()) for t in texts]
+        entries = [self.flat(t) for t in texts]
         if not entries:
             return
         if len(entries) == 1 and self.line(f"{label}: {entries[0]}"):
@@ -82,7 +86,7 @@ class _Page:
 
     def packed(self, label: str, texts: list[str]) -> None:
         """Short entries on one line, as many as fit."""
-        entries = [" ".join(self.safe(t).split()) for t in texts]
+        entries = [self.flat(t) for t in texts]
         line = f"{label}: "
         shown = 0
         for entry in entries:

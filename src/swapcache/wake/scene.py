@@ -12,9 +12,8 @@ import json
 from swapcache.capture import capture, events
 from swapcache.model import Event, NamedTuple, Session, WorkingState
 from swapcache.state import fold as folding
-from swapcache.store import sessions
+from swapcache.store import sessions, times
 from swapcache.store.store import Store, now
-from swapcache.wake import times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,15 +33,24 @@ class Scene(NamedTuple):
     audience: str
 
 
-def settle(store: Store, host: str) -> None:
-    """Closes the books of every session that is proven dead: captured to its end, then marked."""
+def settle(store: Store, host: str, steps: int = 1 << 30) -> None:
+    """Closes the books of every session that is proven dead: captured to its end, then marked.
+
+    `steps` bounds the transactions for a long transcript and the sessions that are settled now.
+    """
+    left = steps * SETTLED
     for session in sessions.open_sessions(store.db):
+        if left <= 0:
+            return
         if events.living(store, session) is False:
-            events.reconcile(store, session, host, gone=True)
+            left -= 1
+            events.reconcile(store, session, host, gone=True, steps=steps)
             with store.writing():
                 sessions.touch(store.db, session.number, session.touched, ended=now(), reason=CRASH)
 
 
+SETTLED = 50
+"""Sessions that a start settles for each step; the rest is settled at later starts."""
 CRASH = "crash"
 """Reason of a session that ended without saying so."""
 
@@ -50,7 +58,8 @@ CRASH = "crash"
 def scene(store: Store, me: Session, event: Event) -> Scene:
     """Who lives, who is over, and whose work this session should be told."""
     living, over = _others(store, me)
-    inside = [s for s in living if s.process and s.process.pid in event.ancestors]
+    above = set(event.ancestors)
+    inside = [s for s in living if above.intersection(sessions.processes(store.db, s.number))]
     audience = "child" if inside else "owner"
     if event.cause in ("resume", "compact", "overflow"):
         return Scene(me, me, tuple(living), (), event.cause, audience)
@@ -65,7 +74,8 @@ def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
     """(living or not proven dead, over and not taken over), newest record first."""
     living, over = [], []
     everyone = sessions.sessions(store.db)
-    alive = {s.number for s in everyone if events.living(store, s) is not False}
+    known = {s.number: events.living(store, s) for s in everyone}
+    alive = {number for number, lives in known.items() if lives is not False}
     taken = {
         s.parent
         for s in everyone
@@ -76,8 +86,7 @@ def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
             continue
         if session.number in alive:
             recent = times.age(session.touched, now()) < 86400
-            known = events.living(store, session) is True
-            if known or recent:
+            if known[session.number] or recent:
                 living.append(session)
                 continue
         if session.requests and session.number not in taken:
@@ -94,7 +103,7 @@ def known(store: Store, subject: Session | None) -> tuple[WorkingState, dict[str
     if subject is None:
         return empty, {}, True, True
     row = sessions.load_state(store.db, store.keys, subject.number)
-    if row is None:
+    if row is None or capture.stale(store, subject, row[0]):
         fold, seq = capture.refold(store, subject)
         provisional: dict[str, Any] = {}
     else:

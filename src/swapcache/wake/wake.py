@@ -16,9 +16,9 @@ from swapcache.model import (
     Verdict,
     WorkingState,
 )
-from swapcache.store import sessions
+from swapcache.store import sessions, times
 from swapcache.store.store import Store, now
-from swapcache.wake import brief, labels, policy, receipts, times
+from swapcache.wake import brief, labels, policy, receipts
 from swapcache.wake import scene as scenes
 
 TYPE_CHECKING = False
@@ -58,8 +58,9 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
             ledger = capture.Ledger(store, writer, me)
             compacted = event.cause in ("compact", "overflow")
             ended = "" if me.ended else None
+            events.took_part(store, me, event)
             ledger.save(process=event.process, compacted=compacted, ended=ended)
-        scenes.settle(store, event.host)
+        scenes.settle(store, event.host, HOOK_STEPS)
         me = sessions.session(store.db, me.number)
         events.reconcile(store, me, event.host, gone=False, steps=HOOK_STEPS)
     except SealError:
@@ -78,7 +79,7 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
 def _epoch(me: Session, event: Event) -> str:
     process = event.process
     where = f"{process.boot}/{process.pid}/{process.started}" if process else "no process"
-    return f"{me.window}/{where}/{me.compactions}/{event.cause}"
+    return f"{me.window}/{where}/{me.compactions}"
 
 
 def _again(store: Store, seq: int, event: Event) -> Woken:
@@ -242,7 +243,8 @@ def _delta(
         theirs = scenes.known(store, other)[0]
         for item in theirs.items:
             if item.kind in ("change", "commit", "done") and item.record > me.last:
-                elsewhere.append(f"{other.key[:8]}: {item.text}")
+                text = f'commit (tool output) "{item.text}"' if item.kind == "commit" else item.text
+                elsewhere.append(f"{other.key[:8]}: {text}")
     lost = provisional.get("prompt", {}).get("text", "")
     done = provisional.get("finished", {})
     words = [i for i in state.items if i.kind == "request"]

@@ -189,10 +189,11 @@ def test_candidates_are_listed_when_a_workspace_is_unknown(
     capture(rows)
     other = home / "elsewhere"
     (other / ".git").mkdir(parents=True)
-    done = run("wake", cwd=other)
-    assert done.returncode == 0, "the only store is unambiguous"
-    done = run("wake", "--workspace", str(other))
-    assert done.returncode == 30 and str(project) in done.stderr
+    for arguments in ((), ("--workspace", str(other))):
+        done = run("wake", *arguments, cwd=other)
+        assert done.returncode == 30 and str(project) in done.stderr, "never an unrelated one"
+    (project / "deep/er").mkdir(parents=True)
+    assert run("wake", cwd=project / "deep/er").returncode == 0
 
 
 def test_state_is_shown_and_stated(rows: Claude, project: Path) -> None:

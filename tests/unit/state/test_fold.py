@@ -476,7 +476,7 @@ def test_an_extracted_item_never_replaces_a_stated_one() -> None:
     fold = folded(statement(task=["ship it"]))
     fold.set(item("task", "shipping, perhaps", "active", key="ship it"))
     (kept,) = fold.state(1, 1).items
-    assert (kept.text, kept.status, kept.stated) == ("ship it", "active", True)
+    assert (kept.text, kept.status, kept.stated) == ("ship it", "open", True)
 
 
 def test_a_stated_task_outlives_a_plan_that_leaves_it_out() -> None:

@@ -259,12 +259,15 @@ def test_select_gives_the_store_of_the_working_directory(
     assert identity.select(None, None) == store_id
 
 
-def test_select_takes_the_only_store_from_anywhere(
+def test_select_never_takes_an_unrelated_workspace(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_id = filled(owner(home), 0)
-    monkeypatch.chdir(home)
-    assert identity.select(None, None) == store_id
+    (home / "elsewhere").mkdir()
+    monkeypatch.chdir(home / "elsewhere")
+    with pytest.raises(SelectionError, match="no store fits"):
+        identity.select(None, None)
+    assert identity.select(None, None, None, store_id[:8]) == store_id
 
 
 def test_select_takes_a_named_workspace_only(home: Path) -> None:
@@ -301,8 +304,8 @@ def test_select_lists_the_candidates_when_several_fit(home: Path, project: Path)
         identity.select(None, str(project))
     message = str(caught.value)
     assert "several stores fit" in message
-    assert f"--workspace {project} --agent one" in message
-    assert f"--workspace {project} --agent two" in message
+    assert str(project) in message and "agent one" in message and "agent two" in message
+    assert message.count("--store ") == 2
     assert "three" not in message
 
 
@@ -313,8 +316,7 @@ def test_select_lists_all_stores_when_none_fits(home: Path) -> None:
         identity.select("nobody", None)
     message = str(caught.value)
     assert "no store fits" in message
-    assert "--agent one" in message
-    assert "--agent two" in message
+    assert "agent one" in message and "agent two" in message
 
 
 def test_select_says_how_to_begin_when_nothing_is_recorded() -> None:

@@ -172,7 +172,10 @@ def test_clear_gives_a_pointer_without_the_old_text(store: Store, home: Path) ->
 def test_a_child_run_is_told_nothing(store: Store, home: Path) -> None:
     work(store, home, "zero", "an older task", dead(1))
     work(store, home, "one", "the red task", HERE)
-    told = start(store, "two", ancestors=(1,))
+    assert HERE is not None
+    reused = HERE._replace(started=HERE.started + 1)
+    assert start(store, "six", ancestors=(reused,)).form != "nothing", "a pid alone is no identity"
+    told = start(store, "two", ancestors=(HERE,))
     assert (told.form, told.text) == ("nothing", "")
     store.close()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapcache.wake import times
+from swapcache.store import times
 
 NOW = "2026-11-30T12:00:00Z"
 ANY = st.text(max_size=30) | st.datetimes(timezones=st.none() | st.timezones()).map(
