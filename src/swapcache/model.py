@@ -6,31 +6,71 @@ this file on every event. Never reads a file, a clock or the environment.
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 TYPE_CHECKING = False  # the name type checkers know; importing typing costs a sixth of the hook
 if TYPE_CHECKING:
     from typing import Any, Final
     from typing import NamedTuple as NamedTuple
 else:
+    from _collections import _tuplegetter
+
+    def _filled(cls, args, given):
+        """All fields from positional, named and default values. Raises TypeError."""
+        fields = cls._fields
+        if len(args) > len(fields):
+            raise TypeError(f"{cls.__name__} takes {len(fields)} values, {len(args)} were given")
+        values = dict(zip(fields, args, strict=False))
+        for name, value in given.items():
+            if name not in fields or name in values:
+                raise TypeError(f"{cls.__name__} has no place for {name!r}")
+            values[name] = value
+        missing = [f for f in fields if f not in values and f not in cls._field_defaults]
+        if missing:
+            raise TypeError(f"{cls.__name__} lacks {', '.join(missing)}")
+        return [values[f] if f in values else cls._field_defaults[f] for f in fields]
+
+    class _Named(tuple):
+        """What typing.NamedTuple gives a class, without its source-building at import."""
+
+        __slots__ = ()
+
+        def __new__(cls, *args, **given):
+            if given or len(args) != len(cls._fields):
+                args = _filled(cls, args, given)
+            return tuple.__new__(cls, args)
+
+        @classmethod
+        def _make(cls, values):
+            return cls(*values)
+
+        def _asdict(self):
+            return dict(zip(self._fields, self, strict=True))
+
+        def _replace(self, **changes):
+            return type(self)(**{**self._asdict(), **changes})
+
+        def __repr__(self):
+            inside = ", ".join(f"{k}={v!r}" for k, v in self._asdict().items())
+            return f"{type(self).__name__}({inside})"
+
+        def __getnewargs__(self):
+            return tuple(self)
 
     class _TupleMeta(type):
-        """Builds a named tuple from a class body, as typing.NamedTuple does, without typing."""
+        """Builds such a class from a class body with annotated fields."""
 
         def __new__(mcls, name, bases, body):
             if not bases:
                 return super().__new__(mcls, name, bases, body)
             fields = tuple(body.get("__annotations__", ()))
-            made = namedtuple(
-                name,
-                fields,
-                defaults=[body[f] for f in fields if f in body],
-                module=body["__module__"],
-            )
-            for key, value in body.items():
-                if key not in fields and key not in ("__module__", "__qualname__"):
-                    setattr(made, key, value)
-            return made
+            made = {k: v for k, v in body.items() if k not in fields}
+            made |= {f: _tuplegetter(i, None) for i, f in enumerate(fields)}
+            made |= {
+                "__slots__": (),
+                "_fields": fields,
+                "_field_defaults": {f: body[f] for f in fields if f in body},
+                "__match_args__": fields,
+            }
+            return type(name, (_Named,), made)
 
     class NamedTuple(metaclass=_TupleMeta):
         pass

@@ -57,10 +57,10 @@ UNKNOWN = Process("", "", 0, 0)
 """A host whose process cannot be identified from here: it is never proven dead."""
 
 
-def host() -> tuple[Process, tuple[Process, ...]]:
+def host(*, above_too: bool = True) -> tuple[Process, tuple[Process, ...]]:
     """The host that started this process: its nearest ancestor that is no shell.
 
-    Also the processes above that one.
+    Also the processes above that one, unless they are not wanted.
     """
     pid = os.getppid()
     above: list[Process] = []
@@ -74,6 +74,8 @@ def host() -> tuple[Process, tuple[Process, ...]]:
             above.append(Process(boot, namespace, pid, found[2]))
         elif found[0] not in SHELLS or found[1] == 0:
             owner = Process(boot, namespace, pid, found[2])
+            if not above_too:
+                break
         pid = found[1]
     return owner or UNKNOWN, tuple(above)
 

@@ -60,7 +60,7 @@ def event(name: str, payload: "dict[str, Any]", env: "Mapping[str, str]") -> Eve
     if not session:
         raise HostError(f"{name} of {NAME} without session_id; is this host newer than 2.1?")
     directory = env.get("CLAUDE_PROJECT_DIR") or string(payload.get("cwd")) or os.getcwd()
-    owner, ancestors = process.host()
+    owner, ancestors = process.host(above_too=ours == "start")
     call, result = _tool(payload) if ours == "tool" else (None, None)
     return Event(
         NAME,

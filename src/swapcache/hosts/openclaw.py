@@ -60,7 +60,7 @@ def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event |
         key,
         transcript,
         detail=string(payload.get("reason")),
-        process=process.host()[0],
+        process=process.host(above_too=False)[0],
         prompt=string(payload.get("process")),
     )
 
@@ -278,6 +278,7 @@ def place_files() -> None:
         with open(f"{source}/{name}", "rb") as file:
             files.publish(f"{target}/{name}", file.read())
     given = {
+        "installed": f"{target}/paths.json",
         "launcher": paths.launcher(),
         "ready": paths.ready_dir(),
         "spool": paths.shim_spool_dir(),

@@ -23,8 +23,11 @@ const shared = (globalThis[Symbol.for("swapcache.openclaw")] ??= {
 const { keys, process: PROCESS } = shared;
 
 function paths() {
-  // Read at each use: once uninstall has removed the file, a live gateway is inert.
-  return JSON.parse(fs.readFileSync(path.join(HERE, "paths.json"), "utf8"));
+  // The host may run a copy of this directory, so `installed` names the file that uninstall removes:
+  // read at each use, a live gateway is inert once it is gone.
+  const given = JSON.parse(fs.readFileSync(path.join(HERE, "paths.json"), "utf8"));
+  fs.accessSync(given.installed);
+  return given;
 }
 
 function stateDir() {
@@ -181,6 +184,7 @@ function onMessage(ev, ctx) {
     const key = String(ctx?.sessionKey || "");
     const message = ev?.message;
     if (!key || !message?.role) return;
+    paths();
     const blocks = Array.isArray(message.content) ? message.content : [];
     const calls = blocks.some((block) => block?.type === "toolCall");
     if (message.role === "user" || calls) append(key, { kind: "message", message }, true);
