@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from swapcache.state.fold import whole
 from swapcache.state.redact import redact
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store
@@ -49,7 +50,7 @@ def open_selected(
 
 def emit(value: object) -> None:
     """Prints data as JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(whole(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def safe(text: str, store: Store | None = None) -> str:

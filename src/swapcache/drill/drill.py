@@ -19,6 +19,7 @@ from swapcache.drill import play
 from swapcache.errors import DrillError
 from swapcache.hosts import claude_code, launcher
 from swapcache.state import rules
+from swapcache.state.redact import redact
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
@@ -138,7 +139,8 @@ def judge(text: str, request: str, call: str) -> None:
     inside = text.partition(FRAME_OPEN)[2].partition(FRAME_CLOSE)[0]
     flat = " ".join(inside.replace("\n  > ", "\n").split())
     for name, wanted in (("the last request", request), ("the interrupted call", call)):
-        start = " ".join(fence.neutralise(wanted)[0].split())[:60]
+        masked = redact(" ".join(fence.neutralise(wanted)[0].split()))
+        start = masked.partition("[redacted:")[0][:60].strip()
         if start and start not in flat:
             missing.append(f"{name} ({start!r})")
     if "VERIFIED" not in inside:

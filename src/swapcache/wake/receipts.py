@@ -13,7 +13,7 @@ from swapcache.errors import StoreError
 from swapcache.model import SYSTEM, Message, NewRecord, Receipt, Session
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
-from swapcache.wake.scene import Scene, known
+from swapcache.wake.scene import Scene, known, taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,14 +37,19 @@ TAKEN_OVER = (
 )
 
 
-def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> None:
-    """Seals what was injected, and what the session took over with it."""
+def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> bool:
+    """Seals what was injected, and what the session took over with it.
+
+    False, and nothing is kept, when somebody else took the same work over meanwhile.
+    """
     with store.writing() as writer:
         me = sessions.session(store.db, found.me.number)
         ledger = capture.Ledger(store, writer, me)
         parent = None
         if woken.form == "full" and found.subject and found.subject.number != me.number:
             parent = found.subject.number
+            if taken(store, parent, me.number):
+                return False
             _take_over(store, ledger, found.subject)
         meta = {
             "at": woken.at,
@@ -63,6 +68,7 @@ def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> None:
         seq = writer.append([NewRecord(woken.text.encode("utf-8", "replace"), meta)])
         sessions.add_receipt(store.db, seq, me.number, epoch)
         ledger.save(parent=parent)
+    return True
 
 
 def _take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:

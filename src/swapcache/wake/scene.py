@@ -70,6 +70,16 @@ def scene(store: Store, me: Session, event: Event) -> Scene:
     return Scene(me, subject, tuple(living), tuple(over[1:3]), cause, audience)
 
 
+def taken(store: Store, subject: int, me: int) -> bool:
+    """True when another session works on what `subject` left, or has worked on it."""
+    return any(
+        s.parent == subject
+        and s.number != me
+        and (s.requests or events.living(store, s) is not False)
+        for s in sessions.sessions(store.db)
+    )
+
+
 def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
     """(living or not proven dead, over and not taken over), newest record first."""
     living, over = [], []

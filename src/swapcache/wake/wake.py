@@ -69,11 +69,12 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
     shown = sessions.receipt(store.db, me.number, epoch)
     if shown is not None:
         return _again(store, shown, event)
-    found = scenes.scene(store, me, event)
-    woken = tell(store, found, settings, now_wall=wall, failing=failing)
-    if woken.text:
-        receipts.keep(store, found, woken, epoch)
-    return woken
+    while True:
+        found = scenes.scene(store, me, event)
+        woken = tell(store, found, settings, now_wall=wall, failing=failing)
+        if not woken.text or receipts.keep(store, found, woken, epoch):
+            return woken
+        # another session took this work over since we looked: look again
 
 
 def _epoch(me: Session, event: Event) -> str:
@@ -238,7 +239,7 @@ def _delta(
     elsewhere: list[str] = []
     for other in sessions.sessions(store.db):
         after = other.last > max(me.last, -1 if last is None else last)
-        if other.number == me.number or not after or events.living(store, other):
+        if other.number == me.number or not after or events.living(store, other) is not False:
             continue
         theirs = scenes.known(store, other)[0]
         for item in theirs.items:
