@@ -11,7 +11,8 @@ import pytest
 
 from swapcache.drill.claude import wait_for
 from swapcache.drill.model import Model, Request, Script, call, say
-from swapcache.hosts import launcher, openclaw
+from swapcache.hosts import launcher
+from swapcache.hosts import openclaw_config as openclaw
 from swapcache.store import files
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
 from tests.hosts.conftest import ROWS

@@ -19,7 +19,8 @@ import tempfile
 from pathlib import Path
 
 from swapcache import paths
-from swapcache.hosts import launcher, openclaw
+from swapcache.hosts import launcher
+from swapcache.hosts import openclaw_config as openclaw
 
 HERE = Path(__file__).parent
 TURN_MS, FIRST_MS = 2.0, 1500.0

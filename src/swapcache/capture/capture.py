@@ -19,6 +19,7 @@ from swapcache.model import (
     Message,
     NamedTuple,
     NewRecord,
+    Row,
     Session,
     Source,
 )
@@ -155,6 +156,7 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
         return Ingested(0, new.pending, False)
     new, boundary = _to_boundary(new)
     reader = formats.by_name(new.source.format)
+    new = new._replace(rows=_not_known(store, source, new.rows))
     found = [reader.message(row.value) if row.value is not None else None for row in new.rows]
     first = ledger.writer.seq + 1
     records, damages, messages = [], [], 0
@@ -174,12 +176,37 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
             messages += message.kind in COUNTED and not message.sidechain
             ledger.add(message, first + offset)
         records.append(NewRecord(row.raw, meta, source.number, row.start))
-    ledger.writer.append(records)
-    ledger.last = ledger.writer.seq
+    if records:
+        ledger.writer.append(records)
+        ledger.last = ledger.writer.seq
     kept = sum(1 for row in new.rows if row.value is not None)
     sessions.move_cursor(store.db, new.source, len(new.rows), kept, messages)
     sessions.add_damages(store.db, source.number, damages)
     return Ingested(len(new.rows), new.pending, new.more or bool(boundary), boundary)
+
+
+def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
+    """Rows that another transcript of the same session does not hold already, by their ids.
+
+    A host that moves its sessions into another kind of store (OpenClaw 2026.8) tells them again.
+    """
+    others = [
+        s.number
+        for s in sessions.sources(store.db, source.session)
+        if s.path not in (STATEMENTS, source.path)
+    ]
+    wanted = {r.value["id"] for r in rows if r.value and isinstance(r.value.get("id"), str)}
+    if not others or not wanted:
+        return rows
+    marks = ",".join(str(number) for number in others)
+    known = {
+        found
+        for (meta,) in store.db.execute(
+            f"SELECT meta FROM record WHERE source IN ({marks})"  # noqa: S608 - integers
+        )
+        if (found := str(json.loads(meta).get("msg_id"))) in wanted
+    }
+    return [r for r in rows if not (r.value and r.value.get("id") in known)]
 
 
 def _next_generation(ledger: Ledger, source: Source) -> Source:

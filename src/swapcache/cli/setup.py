@@ -10,7 +10,8 @@ import click
 from swapcache import __version__, paths
 from swapcache.cli.options import words
 from swapcache.errors import HostError
-from swapcache.hosts import claude_code, launcher, openclaw
+from swapcache.hosts import claude_code, launcher
+from swapcache.hosts import openclaw_config as openclaw
 from swapcache.store import files
 from swapcache.store.store import now
 
@@ -24,7 +25,15 @@ HOSTS = {claude_code.NAME: claude_code, openclaw.NAME: openclaw}
 @click.option("--host", "hosts", multiple=True, type=click.Choice(tuple(HOSTS)))
 @click.option("--dry-run", is_flag=True, help="Show the change, write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
+@click.option(
+    "--directory-hook",
+    is_flag=True,
+    help="OpenClaw: a directory hook instead of the plugin (gateway only).",
+)
+@click.option("--agents-md", is_flag=True, help="OpenClaw: also a fallback block in AGENTS.md.")
+def command(
+    hosts: tuple[str, ...], dry_run: bool, yes: bool, directory_hook: bool, agents_md: bool
+) -> None:
     """Install the hooks of a host: show the diff, ask, back up, write, try the hook.
 
     Only our own entries are added; everything else in the file stays.
@@ -37,7 +46,12 @@ def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
             "exist); start the host once, or name it: swapcache setup --host claude-code"
         )
     for name in chosen:
-        change(name, HOSTS[name].installed, dry_run, yes, "install")
+        edit = HOSTS[name].installed
+        if name == openclaw.NAME and directory_hook:
+            edit = openclaw.with_hook
+        change(name, edit, dry_run, yes, "install")
+        if name == openclaw.NAME and agents_md:
+            guide(True, dry_run)
         if not dry_run:
             HOSTS[name].place_files()
             note_caller(HOSTS[name].settings_file())
@@ -79,6 +93,29 @@ def change(host: str, edit: "claude_code.Edit", dry_run: bool, yes: bool, verb: 
         raise HostError(f"{path} was changed meanwhile; nothing was written: run it again")
     write(path, before, after)
     return True
+
+
+def guide(wanted: bool, dry_run: bool) -> None:
+    """Puts the fallback block into the workspace's AGENTS.md, or takes it out again."""
+    path = f"{openclaw.workspace_of(read(openclaw.settings_file()))}/AGENTS.md"
+    before = read(path)
+    beside = os.path.join(os.path.dirname(sys.executable), "swapcache")
+    program = beside if os.path.exists(beside) else f"{sys.executable} -m swapcache.cli"
+    after = (
+        openclaw.with_fallback(before, f"{program} wake")
+        if wanted
+        else openclaw.without_fallback(before)
+    )
+    if after == before:
+        return
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, "", "", 1, "")
+    click.echo("\n".join(lines))
+    if dry_run or not os.path.isdir(os.path.dirname(path)):
+        return
+    if after:
+        write(path, before, after)
+    else:
+        os.unlink(path)
 
 
 def read(path: str) -> str:

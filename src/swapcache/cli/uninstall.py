@@ -7,6 +7,7 @@ import click
 from swapcache import paths
 from swapcache.cli import setup
 from swapcache.cli.options import words
+from swapcache.hosts import openclaw_config as openclaw
 
 
 @click.command()
@@ -20,6 +21,8 @@ def command(hosts: tuple[str, ...], dry_run: bool, yes: bool) -> None:
         if not os.path.exists(host.settings_file()):
             continue
         setup.change(name, host.removed, dry_run, yes, "remove")
+        if name == openclaw.NAME:
+            setup.guide(False, dry_run)
         if not dry_run:
             host.remove_files()
     if dry_run or not os.path.exists(paths.launcher()):

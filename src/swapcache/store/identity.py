@@ -150,6 +150,9 @@ def _here(stores: list[tuple[str, Identity]], directory: str) -> list[tuple[str,
     """The stores of the workspace that a directory belongs to."""
     real = workspace_of(directory)
     mark = inode_of(real)
+    found = [s for s in stores if s[1].workspace == directory]
+    if found:
+        return found
     found = [s for s in stores if s[1].workspace == real or (mark and s[1].inode == mark)]
     if found:
         return found

@@ -149,6 +149,7 @@ async function bootstrap(ev) {
       append(key, { kind: "injected", cause: found.cause, epoch, text: given }, false);
     }
   }
+  fold(found, "", AGAIN_MS); // also where no hook says that a turn ended
   if (typeof found.chosen !== "string" || !found.chosen) return;
   context.bootstrapFiles.unshift({
     name: "swap-cache-injected.md",
@@ -169,7 +170,7 @@ function boundary(ev, cause) {
   fold(found, cause, 0);
 }
 
-async function onInternal(ev) {
+export async function onInternal(ev) {
   try {
     if (ev?.type === "agent" && ev.action === "bootstrap") return await bootstrap(ev);
     if (ev?.type === "command" && ev.action === "new") return boundary(ev, "new");

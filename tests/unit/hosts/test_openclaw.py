@@ -1,0 +1,321 @@
+"""OpenClaw without a gateway: its configuration, its database, ready texts, windows, the spool."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swapcache import config, paths
+from swapcache.capture import capture
+from swapcache.errors import HostError
+from swapcache.hosts import openclaw, openclaw_config
+from swapcache.store import sessions
+from swapcache.store.store import Store, open_store
+from swapcache.wake import ready
+
+KEY = "agent:main:main"
+
+
+class Host:
+    """A fake OpenClaw of the SQLite era: its tables as far as we read them."""
+
+    def __init__(self, home: Path) -> None:
+        self.state = home / ".openclaw"
+        self.work = home / "work"
+        folder = self.state / "agents/main/agent"
+        folder.mkdir(parents=True)
+        self.work.mkdir()
+        self.path = folder / "openclaw-agent.sqlite"
+        self.db = sqlite3.connect(self.path, isolation_level=None)
+        self.db.executescript(
+            """
+            PRAGMA journal_mode=WAL;
+            CREATE TABLE transcript_events(session_id, seq, event_json, event_zstd,
+              event_utf8_bytes, navigation_json);
+            CREATE TABLE transcript_rewrite_watermarks(session_id, generation);
+            CREATE TABLE session_nodes(session_key, current_session_id);
+            INSERT INTO session_nodes VALUES ('agent:main:main', 'sid');
+            INSERT INTO transcript_rewrite_watermarks VALUES ('sid', 'g1');
+            """
+        )
+        self.seq = 0
+        self.event({"type": "session", "version": 4, "id": "sid", "cwd": str(self.work)})
+
+    def event(self, value: dict[str, Any], *, packed: bool = False) -> None:
+        """One more event."""
+        text = json.dumps(value)
+        blob = None
+        if packed:
+            import zstandard
+
+            blob = zstandard.ZstdCompressor().compress(text.encode())
+        plain, navigation = (None, "{}") if packed else (text, None)
+        row = ("sid", self.seq, plain, blob, len(text), navigation)
+        self.db.execute("INSERT INTO transcript_events VALUES (?,?,?,?,?,?)", row)
+        self.seq += 1
+
+    def message(self, role: str, content: Any, **more: Any) -> None:
+        """One more message."""
+        inner = {"role": role, "content": content, **more}
+        stamp = f"2026-11-30T12:00:{self.seq:02d}.000Z"
+        self.event({"type": "message", "id": f"m{self.seq}", "timestamp": stamp, "message": inner})
+
+    def fold(self, name: str = "fold", process: str = "1/1", reason: str = "") -> Store:
+        """What the shim starts."""
+        payload = {
+            "stateDir": str(self.state),
+            "agentId": "main",
+            "workspaceDir": str(self.work),
+            "sessionKey": KEY,
+            "reason": reason,
+            "process": process,
+        }
+        event = openclaw.event(name, payload, os.environ)
+        assert event is not None
+        store = open_store(event.identity)
+        openclaw.run(store, event, config.DEFAULTS)
+        return store
+
+    def texts(self) -> dict[str, str]:
+        """The ready texts."""
+        place = ready.path(str(self.state), "main", str(self.work), KEY)
+        found: dict[str, str] = json.loads(Path(place).read_text())["text"]
+        return found
+
+
+@pytest.fixture
+def host(home: Path) -> Host:
+    """A host with nothing in it."""
+    return Host(home)
+
+
+def call(key: str, command: str) -> list[dict[str, Any]]:
+    """Content of an assistant message with a tool call."""
+    return [{"type": "toolCall", "id": key, "name": "exec", "arguments": {"command": command}}]
+
+
+def test_events_are_read_plain_and_compressed_and_once(host: Host) -> None:
+    host.message("user", "pack the boxes")
+    host.event(
+        {
+            "type": "message",
+            "id": "big",
+            "timestamp": "",
+            "message": {"role": "assistant", "content": "x" * 5000},
+        },
+        packed=True,
+    )
+    store = host.fold()
+    host.fold().close()
+    session = sessions.find_session(store.db, KEY, "sid")
+    assert session is not None
+    report = capture.report(store, session, 0, 0)
+    assert (report.records, report.kept, report.messages, report.lost) == (3, 3, 2, ())
+    assert store.verify().good
+    store.close()
+
+
+def test_A6_a_session_that_moved_to_the_database_is_kept_once(host: Host) -> None:
+    old = host.state / "agents/main/sessions/sid.jsonl"
+    old.parent.mkdir(parents=True)
+    rows = [{"type": "session", "version": 3, "id": "sid", "timestamp": "", "cwd": str(host.work)}]
+    for number in range(10):
+        message = {"role": ("user", "assistant")[number % 2], "content": f"words {number}"}
+        rows.append({"type": "message", "id": f"m{number}", "timestamp": "", "message": message})
+    old.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    database = host.path.rename(host.path.with_suffix(".away"))
+    host.fold().close()
+    database.rename(host.path)
+    for row in rows[1:]:
+        host.event(row)
+    host.message("user", "and one more")
+    store = host.fold()
+    session = sessions.find_session(store.db, KEY, "sid")
+    assert session is not None
+    assert capture.report(store, session, 0, 0).messages == 11
+    assert session.requests == 6
+    texts = [i.text for i in capture.refold(store, session)[0].of("request").values()]
+    assert texts == [f"words {n}" for n in range(0, 10, 2)] + ["and one more"]
+    store.close()
+
+
+def test_a_rewrite_of_the_host_is_a_new_generation(host: Host) -> None:
+    host.message("user", "first wording")
+    host.fold().close()
+    host.db.execute("UPDATE transcript_rewrite_watermarks SET generation='g2'")
+    host.db.execute(
+        "UPDATE transcript_events SET event_json=replace(event_json, 'first', 'second')"
+    )
+    store = host.fold()
+    assert "second wording" in host.texts()["idle"] and "first" not in host.texts()["idle"]
+    bodies = [r.body for r, _ in store.read(0, 1 << 40)]
+    assert any(b"first wording" in b for b in bodies), "nothing is purged"
+    store.close()
+
+
+def test_a_restart_is_told_only_what_the_history_lacks(host: Host) -> None:
+    host.message("user", "move the orders")
+    host.message("assistant", call("c1", "move --all"))
+    host.fold("bootstrap", "2/2").close()
+    text = host.texts()["restart"]
+    assert "move --all" in text and "unknown outcome" in text and "move the orders" not in text
+
+
+def test_a_reset_in_the_stream_begins_a_window(host: Host) -> None:
+    host.message("user", "paint the shed")
+    host.message("assistant", [{"type": "text", "text": "painted"}], stopReason="stop")
+    host.event({"type": "reset", "id": "r1", "reason": "new"})
+    host.message("user", "now the barn")
+    store = host.fold()
+    windows = [s for s in sessions.sessions(store.db) if s.key == KEY]
+    assert sorted((s.window, s.reason, s.requests) for s in windows) == [(0, "new", 1), (1, "", 1)]
+    assert "shed" not in host.texts()["idle"] and "barn" in host.texts()["idle"]
+    store.close()
+
+
+@pytest.mark.parametrize("healthy", [True, False])
+def test_B4_reset_goes_by_how_the_session_ended(host: Host, healthy: bool) -> None:
+    host.message("user", "paint the shed")
+    content = [{"type": "text", "text": "painted"}] if healthy else []
+    host.message("assistant", content, stopReason="stop" if healthy else "error")
+    host.fold().close()
+    text = host.texts()["reset"]
+    assert ("paint the shed" in text) != healthy
+    assert "swapcache wake --session-key" in text or not healthy
+
+
+def test_before_anything_was_said_a_new_window_is_told_what_its_beginning_was(host: Host) -> None:
+    host.message("user", "paint the shed")
+    host.message("assistant", [], stopReason="error")
+    host.event({"type": "reset", "id": "r1", "reason": "reset"})
+    host.fold().close()
+    assert "paint the shed" in host.texts()["restart"]
+
+
+@pytest.mark.parametrize(
+    ("key", "private"),
+    [
+        ("agent:main:main", True),
+        ("agent:main:telegram:direct:123", True),
+        ("agent:main:telegram:group:123", False),
+        ("agent:main:cron:daily", False),
+        ("agent:main:subagent:x", False),
+        ("global", False),
+        ("agent:main:discord:channel:5:thread:7", False),
+        ("", False),
+    ],
+)
+def test_B7_only_the_owners_own_conversations_get_texts(key: str, private: bool) -> None:
+    assert ready.private(key) is private
+
+
+def spool(host: Host, *lines: dict[str, Any]) -> None:
+    """What the shim wrote ahead."""
+    path = Path(openclaw.spool(str(host.state), "main", KEY))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        for line in lines:
+            file.write(json.dumps({"t": "2026-11-30T12:00:30.000Z", **line}) + "\n")
+
+
+def prompt(text: str, process: str) -> dict[str, Any]:
+    """A user message in the spool."""
+    message = {"role": "user", "content": text}
+    return {"kind": "message", "process": process, "message": message}
+
+
+def test_A3_a_prompt_that_a_dead_gateway_never_wrote_is_told(host: Host) -> None:
+    host.message("user", "hello")
+    host.message("assistant", [{"type": "text", "text": "hi"}], stopReason="stop")
+    spool(host, prompt("count the crates, ticket C-9", "1/1"))
+    host.fold("bootstrap", "2/2").close()
+    assert "count the crates, ticket C-9" in host.texts()["restart"]
+
+
+def test_a_prompt_of_the_living_gateway_waits_for_its_row(host: Host) -> None:
+    spool(host, prompt("count the crates", "1/1"))
+    host.fold("bootstrap", "1/1").close()
+    assert "count the crates" not in host.texts()["restart"]
+    host.message("user", "count the crates")
+    host.fold("fold", "1/1").close()
+    assert not Path(openclaw.spool(str(host.state), "main", KEY)).exists()
+    store = host.fold()
+    session = sessions.find_session(store.db, KEY, "sid")
+    assert session is not None and session.requests == 1
+    store.close()
+
+
+def test_what_was_injected_has_a_receipt(host: Host) -> None:
+    host.message("user", "hello")
+    host.fold().close()
+    line = {"kind": "injected", "cause": "restart", "epoch": "1/1/0", "text": "VERIFIED words"}
+    spool(host, line, line)
+    store = host.fold()
+    seq = sessions.last_receipt(store.db)
+    assert seq is not None
+    record = store.record(seq)
+    assert record is not None and record[1] and record[0].body == b"VERIFIED words"
+    assert store.db.execute("SELECT count(*) FROM receipt").fetchone() == (1,)
+    store.close()
+
+
+# -- configuration ---------------------------------------------------------------------------------
+
+CONFIGS = [
+    "{}\n",
+    '{\n  "gateway": {"mode": "local"}\n}\n',
+    '{\n  "plugins": {\n    "allow": ["other"],\n    "entries": {"a": {"enabled": true}}\n  }\n}\n',
+    '{"plugins": {"load": {"paths": ["/mine"]}}, "hooks": {"internal": {"enabled": true}}}',
+]
+
+
+@pytest.mark.parametrize("text", CONFIGS)
+@pytest.mark.parametrize("edit", [openclaw_config.installed, openclaw_config.with_hook])
+def test_G6_what_setup_adds_uninstall_takes_back(
+    text: str, edit: Callable[[str, str], str]
+) -> None:
+    after = edit(text, paths.launcher())
+    assert json.loads(after) != json.loads(text)
+    assert edit(after, paths.launcher()) == after, "twice changes nothing"
+    back = openclaw_config.removed(after, paths.launcher())
+    before = json.loads(text)
+    if edit is openclaw_config.with_hook:
+        hooks = before.get("hooks")
+        assert json.loads(back).get("hooks") in (hooks, None)
+    else:
+        assert json.loads(back) == before
+
+
+def test_a_configuration_with_comments_is_not_edited() -> None:
+    with pytest.raises(HostError, match="add this to it"):
+        openclaw_config.installed("{ // mine\n}", paths.launcher())
+
+
+@pytest.mark.parametrize("text", ["", "# Mine\n", "# Mine\n\n", "no line end", "a\n\nb\n"])
+def test_the_fallback_block_comes_and_goes(text: str) -> None:
+    with_block = openclaw_config.with_fallback(text, "swapcache wake")
+    assert "swapcache wake" in with_block and with_block.startswith(text.rstrip("\n"))
+    assert openclaw_config.with_fallback(with_block, "swapcache wake") == with_block
+    assert openclaw_config.without_fallback(with_block).rstrip("\n") == text.rstrip("\n")
+
+
+def test_the_plugin_is_whole_and_private(home: Path) -> None:
+    openclaw_config.place_files()
+    folder = Path(paths.plugin_dir("openclaw"))
+    for name in openclaw_config.ASSETS:
+        assert (folder / name).stat().st_mode & 0o077 == 0
+    manifest = json.loads((folder / "openclaw.plugin.json").read_text())
+    assert manifest["activation"] == {"onStartup": True}, "else the gateway never loads it"
+    openclaw_config.remove_files()
+    assert not (folder / "paths.json").exists() and not (folder / "index.js").exists()
+
+
+def test_views_are_on_by_default_on_this_host(host: Host) -> None:
+    host.message("user", "write it down")
+    host.fold().close()
+    value = json.loads((host.work / "context_snapshot/latest.json").read_text())
+    assert value["agent_name"] == "main" and "write it down" in value["current_tasks"]
