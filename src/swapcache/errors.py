@@ -5,6 +5,7 @@ errors. Every message says what happened, where, and what to do next.
 
     SwapcacheError            10
     ├── SourceError           11  a transcript cannot be read, or is none
+    │   ├── MissingSource     11  there is no such file
     │   └── FormatError       12  its content is no transcript that we know
     ├── StoreError            20  a store cannot be opened or written
     │   ├── NewerSchemaError  21  a newer swapcache wrote it
@@ -31,6 +32,10 @@ class SourceError(SwapcacheError):
     """A transcript cannot be read: missing, a directory, no permission, not a regular file."""
 
     exit_code = 11
+
+
+class MissingSource(SourceError):
+    """There is no such file: hosts name a transcript before they write it."""
 
 
 class FormatError(SourceError):

@@ -169,6 +169,16 @@ def test_events_that_cannot_be_stored_are_spooled_and_stored_later(
     store.close()
 
 
+def test_a_transcript_that_may_not_be_read_is_said(project: Path, home: Path) -> None:
+    (home / "folder.jsonl").mkdir()
+    payload = {"session_id": "s1", "transcript_path": str(home / "folder.jsonl")}
+    done = call("Stop", payload, project)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert "is a directory" in failures()[0]["message"]
+    assert call("Stop", {**payload, "transcript_path": str(home / "none")}, project).returncode == 0
+    assert len(failures()) == 1, "one that is not written yet is no failure"
+
+
 def test_a_long_backlog_is_stored_by_a_detached_process(project: Path, home: Path) -> None:
     rows = Claude(home / "t.jsonl")
     rows.user("read it all")

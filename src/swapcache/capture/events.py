@@ -9,7 +9,7 @@ it, and sealed as uncorroborated if it never gets it.
 import os
 
 from swapcache.capture import capture, follow, process
-from swapcache.errors import SourceError
+from swapcache.errors import FormatError, MissingSource, SourceError
 from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Session
 from swapcache.state import rules
 from swapcache.store import sessions, times
@@ -72,13 +72,16 @@ def _next_window(store: Store, ledger: capture.Ledger, event: Event, reason: str
 def _transcript(ledger: capture.Ledger, event: Event) -> capture.Ingested:
     try:
         return capture.ingest(ledger, event.transcript, event.host, event.name, follow.BATCH)
-    except SourceError:
+    except MissingSource:
         # Hosts name a transcript before they write it, and write it in batches: only one that is
         # still missing when a session with work in it ends is worth a line in the error log.
         ended = event.name == "end" and ledger.provisional.get("prompt")
         if event.name == "import" or ended:
             raise
-        return capture.Ingested(0, 0, False)
+    except FormatError:
+        if event.name not in ("prompt", "tool"):  # the first batch may hold no message yet
+            raise
+    return capture.Ingested(0, 0, False)
 
 
 def _provisional(ledger: capture.Ledger, event: Event) -> None:
