@@ -5,8 +5,8 @@ errors. Every message says what happened, where, and what to do next.
 
     SwapcacheError            10
     ├── SourceError           11  a transcript cannot be read, or is none
-    │   ├── MissingSource     11  there is no such file
-    │   └── FormatError       12  its content is no transcript that we know
+    │   ├── FormatError       12  its content is no transcript that we know
+    │   └── MissingSourceError 13  there is no such file
     ├── StoreError            20  a store cannot be opened or written
     │   ├── NewerSchemaError  21  a newer swapcache wrote it
     │   ├── BusyError         22  another process holds it for too long
@@ -34,8 +34,10 @@ class SourceError(SwapcacheError):
     exit_code = 11
 
 
-class MissingSource(SourceError):
+class MissingSourceError(SourceError):
     """There is no such file: hosts name a transcript before they write it."""
+
+    exit_code = 13
 
 
 class FormatError(SourceError):

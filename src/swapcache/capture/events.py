@@ -9,7 +9,7 @@ it, and sealed as uncorroborated if it never gets it.
 import os
 
 from swapcache.capture import capture, follow, process
-from swapcache.errors import FormatError, MissingSource, SourceError
+from swapcache.errors import FormatError, MissingSourceError, SourceError
 from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Session
 from swapcache.state import rules
 from swapcache.store import sessions, times
@@ -72,7 +72,7 @@ def _next_window(store: Store, ledger: capture.Ledger, event: Event, reason: str
 def _transcript(ledger: capture.Ledger, event: Event) -> capture.Ingested:
     try:
         return capture.ingest(ledger, event.transcript, event.host, event.name, follow.BATCH)
-    except MissingSource:
+    except MissingSourceError:
         # Hosts name a transcript before they write it, and write it in batches: only one that is
         # still missing when a session with work in it ends is worth a line in the error log.
         ended = event.name == "end" and ledger.provisional.get("prompt")

@@ -12,7 +12,7 @@ import os
 import stat
 import time
 
-from swapcache.errors import BusyError, MissingSource, NoSpaceError, SourceError, StoreError
+from swapcache.errors import BusyError, MissingSourceError, NoSpaceError, SourceError, StoreError
 
 TEMPORARY = ".swapcache-tmp-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
@@ -137,7 +137,7 @@ def open_regular(path: str) -> int:
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise MissingSource(f"{path} does not exist; check the path") from None
+        raise MissingSourceError(f"{path} does not exist; check the path") from None
     except OSError as problem:
         raise SourceError(f"{path} cannot be read: {problem.strerror}") from problem
     mode = os.fstat(file).st_mode

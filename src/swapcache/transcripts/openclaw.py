@@ -12,7 +12,7 @@ import os
 import sqlite3
 import sys
 
-from swapcache.errors import MissingSource, SourceError
+from swapcache.errors import MissingSourceError, SourceError
 from swapcache.model import NamedTuple, Row
 from swapcache.transcripts import lines
 
@@ -40,7 +40,7 @@ def name(session_id: str, path: str) -> str:
 def connect(path: str) -> sqlite3.Connection:
     """A read-only connection. Raises SourceError."""
     if not os.path.exists(path):
-        raise MissingSource(f"{path} does not exist; check the path")
+        raise MissingSourceError(f"{path} does not exist; check the path")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     try:
         db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=5.0)

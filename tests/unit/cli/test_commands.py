@@ -120,7 +120,7 @@ def test_the_pi_family_is_read_too(home: Path, project: Path) -> None:
         ("binary", 12, "no transcript"),
         ("other json", 12, "readable are"),
         ("directory", 11, "is a directory"),
-        ("missing", 11, "does not exist"),
+        ("missing", 13, "does not exist"),
         ("fifo", 11, "no regular file"),
     ],
 )
