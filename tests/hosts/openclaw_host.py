@@ -28,7 +28,6 @@ class OpenClaw:
     node: str
     root: Path
     model: Model
-    agents: tuple[str, ...] = ("main",)
     gateway: subprocess.Popen[bytes] | None = field(default=None)
 
     @property
@@ -166,10 +165,10 @@ class OpenClaw:
         """A method of the gateway."""
         self.run("gateway", "call", method, "--params", json.dumps(params), "--json")
 
-    def turn(self, text: str) -> None:
-        """One turn of the agent main."""
+    def turn(self, text: str, agent: str = "main") -> None:
+        """One turn of an agent."""
         for _ in range(8):
-            done = self.run("agent", "--agent", "main", "--message", text, "--json")
+            done = self.run("agent", "--agent", agent, "--message", text, "--json")
             if "SESSION_WORK_START_CHANGED" not in done.stderr:
                 return  # the host's own recovery was at work
             time.sleep(2)

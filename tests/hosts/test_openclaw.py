@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from swapcache.capture import capture
 from swapcache.drill.claude import wait_for
 from swapcache.drill.model import Model, Request, Script, call, say
 from swapcache.hosts import launcher
 from swapcache.hosts import openclaw_config as openclaw
-from swapcache.store import files
+from swapcache.store import files, identity, sessions
+from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
 from tests.hosts.conftest import ROWS
 from tests.hosts.openclaw_host import OpenClaw
@@ -129,6 +131,11 @@ def test_B4_new_gives_a_pointer_and_reset_by_how_it_ended(gateway: OpenClaw) -> 
     gateway.turn("Hello.")
     inside = told(gateway, seen, "/new")
     assert "swapcache wake --session-key agent:main:main" in inside and "shed" not in inside
+    if gateway.modern:
+        seen = len(gateway.model.requests)
+        gateway.turn("/new Sweep the yard.")
+        inside = told(gateway, seen, "/new with words")
+        assert "swapcache wake --session-key" in inside and "shed" not in inside
     gateway.turn("Paint the red barn.")
     time.sleep(FOLD_S)
     gateway.reset("reset")
@@ -280,3 +287,51 @@ def test_B5_two_gateways_whose_agents_are_both_main_do_not_mix(
             host.stop()
     finally:
         other.kill()
+
+
+@pytest.mark.parametrize("gateway", VERSIONS[:1], indirect=True)
+def test_B7_two_agents_in_one_gateway_do_not_mix(gateway: OpenClaw, home: Path) -> None:
+    gateway.run("agents", "add", "ops", "--workspace", str(home / "ops"), "--non-interactive")
+    gateway.model.script["ALPHA-1"] = [endless("alpha-job")]
+    gateway.start()
+    kill_in_tool(gateway, "Do ALPHA-1.")
+    seen = len(gateway.model.requests)
+    gateway.start()
+    wait_for(lambda: len(gateway.model.requests) > seen, "the host's own recovery")
+    assert "alpha-job" in told(gateway, seen, "two agents: main")
+    time.sleep(FOLD_S)
+    gateway.turn("What is open, ops?", "ops")
+    own = [r for r in gateway.model.requests if "ops?" in str(r.body)]
+    assert own and not any(blocks(r) for r in own)
+    row = f"request {own[0].number}"
+    ROWS.append((f"openclaw {gateway.version}", "two agents: ops", row, "no block"))
+    assert {owner.agent for _, owner in identity.listing()} == {"main", "ops"}
+
+
+@pytest.mark.parametrize("gateway", VERSIONS[1:], indirect=True)
+def test_A6_an_upgraded_session_is_kept_once(gateway: OpenClaw) -> None:
+    gateway.start()
+    for number in (1, 2):
+        gateway.turn(f"Remember shelf {number}, LIB-{number}.")
+    time.sleep(FOLD_S)
+    gateway.stop()
+    newer = gateway.install.with_name(f"openclaw-{VERSIONS[0]}")
+    upgraded = OpenClaw(newer, gateway.node, gateway.root, gateway.model)
+    upgraded.run("doctor", "--fix", "--yes")  # the host's own migration
+    upgraded.start()
+    try:
+        upgraded.turn("Remember shelf 3, LIB-3.")
+        time.sleep(2 * FOLD_S)
+    finally:
+        upgraded.kill()
+    ((store_id, _),) = identity.listing()
+    store = Store(store_id)
+    (session,) = sessions.sessions(store.db)
+    messages = capture.report(store, session, 0, 0).messages
+    asked = [i.text for i in capture.refold(store, session)[0].of("request").values()]
+    sources = [s.path.partition(":")[0] for s in sessions.sources(store.db, session.number)]
+    store.close()
+    assert asked == [f"Remember shelf {n}, LIB-{n}." for n in (1, 2, 3)]
+    assert messages == 6 and len(sources) == 2
+    case = f"{gateway.version} upgraded to {upgraded.version}"
+    ROWS.append((f"openclaw {upgraded.version}", case, f"{messages} messages", "each once"))
