@@ -29,6 +29,8 @@ class OpenClaw:
     root: Path
     model: Model
     gateway: subprocess.Popen[bytes] | None = field(default=None)
+    faulty: bool = False
+    """The test breaks something on purpose: the error log must say so."""
 
     @property
     def state(self) -> Path:

@@ -10,6 +10,7 @@ import click
 from swapcache import paths
 from swapcache.capture import events
 from swapcache.cli.options import emit, json_option, store_options
+from swapcache.cli.setup import HOSTS
 from swapcache.errors import SwapcacheError
 from swapcache.hosts import claude_code
 from swapcache.store import identity, sessions
@@ -28,7 +29,9 @@ def command(agent: str | None, workspace: str | None, store_id: str | None, as_j
     stores = [_store(store_id) for store_id, _ in known]
     failures = _failures()
     value: dict[str, Any] = {
-        "hosts": {claude_code.NAME: _installed()},
+        "hosts": {
+            name: _installed(host.settings_file(), mark(name)) for name, host in HOSTS.items()
+        },
         "stores": stores,
         "failures": failures,
         "spooled": _size(paths.spool_file()),
@@ -41,15 +44,24 @@ def command(agent: str | None, workspace: str | None, store_id: str | None, as_j
         sys.exit(1)
 
 
-def _installed() -> str:
+def mark(name: str) -> str:
+    """What stands in a host's configuration when ours is installed there."""
+    return paths.launcher() if name == claude_code.NAME else paths.plugin_dir(name)
+
+
+def _installed(path: str, wanted: str) -> str:
     try:
-        with open(claude_code.settings_file(), encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
-        return "no settings file"
-    if paths.launcher() not in text:
+        return "no configuration file"
+    if wanted not in text:
         return "not installed"
-    return "installed" if os.access(paths.launcher(), os.X_OK) else "launcher is missing"
+    if not os.path.exists(wanted):
+        return f"installed, but {wanted} is missing: run swapcache setup again"
+    if not os.access(paths.launcher(), os.X_OK):
+        return f"installed, but {paths.launcher()} is missing: run swapcache setup again"
+    return "installed"
 
 
 def _store(store_id: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 from swapcache import paths
 from swapcache.capture import capture, events, process
@@ -98,6 +99,7 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
         _settle(store, session.number, event)
         ledger = capture.Ledger(store, writer, session)
         _from_spool(ledger, lines, event)
+        _interrupted(ledger, event)
         ledger.save()
     ready.write(store, event.session_key, settings)
     return more
@@ -162,6 +164,24 @@ def _from_spool(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Even
                 ledger.provisional.setdefault("finished", {})[key] = error
             elif alive and line in lines[-KEPT_LINES:]:
                 _put_back(event, line)
+
+
+def _interrupted(ledger: capture.Ledger, event: Event) -> None:
+    """Keeps a prompt that the host accepted and never wrote into the transcript."""
+    if not event.transcript.startswith(database.PREFIX):
+        return
+    path = event.transcript.removeprefix(database.PREFIX).partition(":")[2]
+    text, accepted = database.interrupted(path, event.session_key)
+    if not text:
+        return
+    try:
+        prompt = _prompt({"kind": "message", "message": json.loads(text)})
+    except ValueError:
+        return
+    asked = {i.text for i in ledger.fold.of("request").values()}
+    if prompt and prompt not in asked and "prompt" not in ledger.provisional:
+        wall = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(int(accepted) / 1000))
+        ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
 
 
 def _prompt(line: dict[str, Any]) -> str:

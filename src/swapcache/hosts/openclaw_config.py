@@ -166,6 +166,7 @@ def place_files() -> None:
     given = {
         "installed": f"{target}/paths.json",
         "launcher": paths.launcher(),
+        "errors": paths.error_log(),
         "ready": paths.ready_dir(),
         "spool": paths.shim_spool_dir(),
     }

@@ -64,6 +64,25 @@ def current(path: str, session_key: str) -> str:
     return str(row[0]) if row and row[0] else ""
 
 
+def interrupted(path: str, session_key: str) -> tuple[str, str]:
+    """(message as JSON, time in ms) of the newest input that never became an event, or empties.
+
+    The host keeps there what a turn that died before its model call had been asked.
+    """
+    db = connect(path)
+    try:
+        row = db.execute(
+            "SELECT message_json, accepted_at FROM session_pending_inputs WHERE session_key=?"
+            " AND consumed_event_id IS NULL AND state='interrupted' ORDER BY seq DESC LIMIT 1",
+            (session_key,),
+        ).fetchone()
+    except sqlite3.Error:
+        return "", ""  # a schema without that table
+    finally:
+        db.close()
+    return (str(row[0]), str(row[1])) if row else ("", "")
+
+
 def read(source: str, cursor: int, limit: int) -> Events:
     """Events of a session from `cursor` on, about `limit` bytes. Raises SourceError."""
     session_id, _, path = source.removeprefix(PREFIX).partition(":")

@@ -37,6 +37,8 @@ class Host:
             CREATE TABLE transcript_events(session_id, seq, event_json, event_zstd,
               event_utf8_bytes, navigation_json);
             CREATE TABLE transcript_rewrite_watermarks(session_id, generation);
+            CREATE TABLE session_pending_inputs(seq, session_key, message_json, state,
+              accepted_at, consumed_event_id);
             CREATE TABLE session_nodes(session_key, current_session_id);
             INSERT INTO session_nodes VALUES ('agent:main:main', 'sid');
             INSERT INTO transcript_rewrite_watermarks VALUES ('sid', 'g1');
@@ -247,6 +249,18 @@ def test_a_prompt_of_the_living_gateway_waits_for_its_row(host: Host) -> None:
     session = sessions.find_session(store.db, KEY, "sid")
     assert session is not None and session.requests == 1
     store.close()
+
+
+def test_a_prompt_that_the_host_accepted_and_never_ran_is_told(host: Host) -> None:
+    host.message("user", "hello")
+    host.message("assistant", [{"type": "text", "text": "hi"}], stopReason="stop")
+    message = json.dumps({"role": "user", "content": "weigh the crates, W-3"})
+    host.db.execute(
+        "INSERT INTO session_pending_inputs VALUES (1, ?, ?, 'interrupted', 1796060000000, NULL)",
+        (KEY, message),
+    )
+    host.fold("bootstrap", "2/2").close()
+    assert "weigh the crates, W-3" in host.texts()["restart"]
 
 
 def test_what_was_injected_has_a_receipt(host: Host) -> None:

@@ -19,6 +19,7 @@ const LATE = "\nA newer turn was interrupted; verify before redoing.";
 const shared = (globalThis[Symbol.for("swapcache.openclaw")] ??= {
   keys: new Map(), // session key -> { where, cause, chosen, waiting, count, timer, again }
   process: `${process.pid}/${Date.now()}`,
+  said: new Map(), // message of a failure -> when it was logged
 });
 const { keys, process: PROCESS } = shared;
 
@@ -28,6 +29,18 @@ function paths() {
   const given = JSON.parse(fs.readFileSync(path.join(HERE, "paths.json"), "utf8"));
   fs.accessSync(given.installed);
   return given;
+}
+
+// A failure is one line in the error log, which `swapcache status` shows; the same one once a minute.
+function complain(where, problem) {
+  try {
+    const message = `${where}: ${problem?.message ?? problem}`.slice(0, 500);
+    const last = shared.said.get(message) ?? 0;
+    if (Date.now() - last < 60000) return;
+    shared.said.set(message, Date.now());
+    const line = { wall: new Date().toISOString(), event: "openclaw shim", error: "ShimError", message };
+    fs.appendFileSync(paths().errors, JSON.stringify(line) + "\n", { mode: 0o600 });
+  } catch {} // uninstalled, or no disk: there is nowhere left to say it
 }
 
 function stateDir() {
@@ -58,7 +71,7 @@ function start(name, found, reason) {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
   });
-  child.on("error", () => {});
+  child.on("error", (problem) => complain("cannot start " + paths().launcher, problem));
   child.stdin.on("error", () => {});
   child.stdin.end(JSON.stringify({ ...found.where, reason, process: PROCESS }));
   child.unref();
@@ -72,7 +85,9 @@ function fold(found, reason, delay = QUIET_MS) {
   const run = () => {
     try {
       start("fold", found, reason);
-    } catch {}
+    } catch (problem) {
+      complain("fold", problem);
+    }
   };
   found.timer = setTimeout(run, delay);
   found.again = setTimeout(run, delay + AGAIN_MS);
@@ -90,15 +105,20 @@ function ready(found) {
 function text(found, cause) {
   try {
     const given = ready(found)[cause];
-    return typeof given === "string" ? given.slice(0, TEXT_LIMIT) : "";
-  } catch {
+    if (given !== undefined && typeof given !== "string") throw new Error(`${cause} is no text`);
+    return (given ?? "").slice(0, TEXT_LIMIT);
+  } catch (problem) {
+    if (problem?.code !== "ENOENT") complain("ready file", problem);
     return ""; // no file: nothing is injected
   }
 }
 
 function reconcile(found) {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), WAIT_MS);
+    const timer = setTimeout(() => {
+      complain("reconcile", `took more than ${WAIT_MS} ms; the last text was served`);
+      resolve(false);
+    }, WAIT_MS);
     try {
       const child = start("bootstrap", found, "");
       child.on("exit", () => (clearTimeout(timer), resolve(true)));
@@ -177,7 +197,9 @@ export async function onInternal(ev) {
     if (ev?.type === "command" && ev.action === "reset") return boundary(ev, "reset");
     if (ev?.type === "session" && ev.action === "auto-reset") return boundary(ev, "idle");
     if (ev?.type === "session" && ev.action === "compact:after") return boundary(ev, "compaction");
-  } catch {}
+  } catch (problem) {
+    complain(`${ev?.type}:${ev?.action}`, problem);
+  }
 }
 
 function onMessage(ev, ctx) {
@@ -190,7 +212,9 @@ function onMessage(ev, ctx) {
     const calls = blocks.some((block) => block?.type === "toolCall");
     if (message.role === "user" || calls) append(key, { kind: "message", message }, true);
     if (message.role === "assistant" && !calls) fold(entry(key), "");
-  } catch {}
+  } catch (problem) {
+    complain("message", problem);
+  }
 }
 
 function onTool(ev, ctx) {
@@ -198,7 +222,9 @@ function onTool(ev, ctx) {
     const key = String(ctx?.sessionKey || "");
     if (!key || !ev?.toolCallId) return;
     append(key, { kind: "tool", id: ev.toolCallId, error: ev.error ? String(ev.error) : "" }, false);
-  } catch {}
+  } catch (problem) {
+    complain("tool", problem);
+  }
 }
 
 export default {
