@@ -225,6 +225,23 @@ def test_B6_a_broken_memory_never_costs_a_turn(gateway: OpenClaw, home: Path) ->
     assert "ready file" in log and "took more than 1500 ms" in log, "status shows what happened"
 
 
+def test_the_directory_hook_alone_tells_the_next_start(gateway: OpenClaw) -> None:
+    path = gateway.state / "openclaw.json"
+    bare = openclaw.removed(path.read_text(), launcher.path())
+    assert "plugins" not in bare
+    files.publish(str(path), openclaw.with_hook(bare, launcher.path()))
+    gateway.model.script["OPS-81"] = [endless("paint-doors")]
+    gateway.start()
+    gateway.turn("Good morning.")
+    kill_in_tool(gateway, "Paint the doors, OPS-81.")
+    seen = len(gateway.model.requests)
+    gateway.start()
+    gateway.turn("Are you there?")
+    inside = told(gateway, seen, "directory hook, kill -9 in mid-tool")
+    assert "Seal VERIFIED" in inside and "paint-doors" in inside
+    assert ROWS[-1][3].startswith("system")
+
+
 def test_uninstall_makes_a_live_gateway_inert(gateway: OpenClaw) -> None:
     gateway.model.script["OPS-79"] = [endless("weigh-goods")]
     gateway.start()
