@@ -83,7 +83,7 @@ def parse(host: str, name: str, payload: "dict[str, Any]") -> Event | None:
 
 def handle(event: Event) -> tuple[bytes, bool]:
     """One use case. Gives (answer for the host, whether more of the transcript waits)."""
-    settings = config.load(_publish)
+    settings = config.load(files.publish_private)
     store = open_store(event.identity, WAIT)
     more = False
     try:
@@ -108,11 +108,6 @@ def handle(event: Event) -> tuple[bytes, bool]:
             store.close()  # a process of its own goes on with the rest
         else:
             store.leave()
-
-
-def _publish(path: str, text: str) -> None:
-    files.private_directory(os.path.dirname(path))
-    files.publish(path, text)
 
 
 # -- failures --------------------------------------------------------------------------------------
@@ -230,18 +225,16 @@ def _drain_line(line: bytes) -> None:
         kept = json.loads(line)
         host, name = kept["argv"]
         event = parse(host, name, kept["payload"])
-        if event is None or event.name == "start":
-            return
+        if event is None or event.name == "start" or event.host == "openclaw":
+            return  # the shim of OpenClaw has a spool of its own, which holds what matters
         # whoever drains is neither in that workspace nor the process of that event
         owner = Process(*kept["process"]) if kept["process"] else None
         event = event._replace(
             identity=Identity(*kept["whose"]), process=owner, spooled=str(kept["wall"])
         )
-        settings = config.load(_publish)
+        settings = config.load(files.publish_private)
         store = open_store(event.identity, WAIT)
         try:
-            if event.host == "openclaw":
-                return  # its shim's own spool holds what matters
             events.record(store, event, settings)
         finally:
             store.close()

@@ -71,7 +71,7 @@ def _first_rows(path: str) -> list[Row]:
 
 
 def _store(store: Store, event: Event) -> Capture:
-    settings = config.load(publish)
+    settings = config.load(files.publish_private)
     new = 0
     while True:
         done = events.record(store, event, settings)
@@ -120,17 +120,10 @@ def _from_stdin(host: str, key: str) -> str:
     if not key:
         rows = lines.split(0, data.partition(b"\n")[0] + b"\n")
         key = hashlib.sha256(rows[0].raw).hexdigest()[:16]
-    folder = f"{paths.state_dir()}/stdin"
-    files.private_directory(folder)
-    path = f"{folder}/{host}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.jsonl"
-    files.publish(path, data)
+    name = f"{host}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.jsonl"
+    path = f"{paths.state_dir()}/stdin/{name}"
+    files.publish_private(path, data)
     return path
-
-
-def publish(path: str, text: str) -> None:
-    """Writes a private file, its directory included."""
-    files.private_directory(os.path.dirname(path))
-    files.publish(path, text)
 
 
 def _print(report: Capture, as_json: bool) -> None:

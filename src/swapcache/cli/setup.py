@@ -134,12 +134,10 @@ def write(path: str, before: str, after: str) -> None:
     real = os.path.realpath(path)
     mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else 0o600
     if before:
-        files.private_directory(paths.backups_dir())
         name = f"{now().replace(':', '')}-{os.urandom(2).hex()}-{os.path.basename(real)}"
-        files.publish(f"{paths.backups_dir()}/{name}", before)
+        files.publish_private(f"{paths.backups_dir()}/{name}", before)
         words(f"backup: {paths.backups_dir()}/{name}")
-    files.private_directory(os.path.dirname(real))
-    files.publish(real, after)
+    files.publish_private(real, after)
     os.chmod(real, mode)
 
 
@@ -153,8 +151,7 @@ def _callers() -> list[str]:
 
 def note_caller(path: str) -> None:
     """Remembers a configuration that calls the launcher."""
-    files.private_directory(os.path.dirname(paths.callers_file()))
-    files.publish(paths.callers_file(), "\n".join(sorted({*_callers(), path})) + "\n")
+    files.publish_private(paths.callers_file(), "\n".join(sorted({*_callers(), path})) + "\n")
 
 
 def forget_callers(gone: list[str]) -> list[str]:

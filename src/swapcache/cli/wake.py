@@ -6,12 +6,11 @@ import click
 
 from swapcache import config
 from swapcache.capture import events, process
-from swapcache.cli.capture import publish
 from swapcache.cli.options import emit, json_option, open_selected, store_options, words
 from swapcache.errors import SealError, SelectionError
 from swapcache.hosts import known
 from swapcache.model import Session
-from swapcache.store import sessions, times
+from swapcache.store import files, sessions, times
 from swapcache.store.store import Store, now
 from swapcache.wake import policy, receipts, scene
 from swapcache.wake import wake as waking
@@ -62,7 +61,7 @@ def command(
             _last(store, as_json)
             return
         found = _scene(store, session_key, cause, audience)
-        settings = config.load(publish)
+        settings = config.load(files.publish_private)
         woken = waking.tell(
             store, found, settings, now_wall=now_wall or now(), form=form, budget=budget
         )

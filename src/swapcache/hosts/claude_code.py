@@ -15,7 +15,6 @@ from swapcache import paths
 from swapcache.capture import process
 from swapcache.errors import HostError
 from swapcache.model import Event, ToolCall, ToolResult
-from swapcache.state.fold import whole
 from swapcache.store import identity
 from swapcache.transcripts.text import mapping, string
 
@@ -140,6 +139,8 @@ def installed(text: str, launcher: str) -> str:
 
     Raises HostError when it cannot be changed safely.
     """
+    from swapcache.hosts import rendering  # only setup needs it
+
     settings = _parse(text)
     hooks = settings.setdefault("hooks", {})
     if not isinstance(hooks, dict):
@@ -153,11 +154,13 @@ def installed(text: str, launcher: str) -> str:
             e for e in entries if e != wanted
         ]:
             hooks[name] = [*_without_ours(entries, launcher), wanted]
-    return _render(settings, text)
+    return rendering.render(settings, text)
 
 
 def removed(text: str, launcher: str) -> str:
     """settings.json without our hooks; other entries stay."""
+    from swapcache.hosts import rendering  # only setup needs it
+
     settings = _parse(text)
     hooks = settings.get("hooks")
     if isinstance(hooks, dict):
@@ -170,7 +173,7 @@ def removed(text: str, launcher: str) -> str:
                         del hooks[name]
         if not hooks:
             del settings["hooks"]
-    return _render(settings, text)
+    return rendering.render(settings, text)
 
 
 def place_files() -> None:
@@ -191,15 +194,3 @@ def _parse(text: str) -> "dict[str, Any]":
     if not isinstance(value, dict):
         raise HostError("settings.json holds no object; correct it first")
     return value
-
-
-def _render(settings: "dict[str, Any]", before: str) -> str:
-    if before.strip() and settings == _parse(before):
-        return before
-    indent: int | str = 2
-    for line in before.splitlines():
-        if line[:1] in (" ", "\t") and line.strip():
-            indent = "\t" if line[0] == "\t" else len(line) - len(line.lstrip())
-            break
-    text = json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
-    return text if text == whole(text) else json.dumps(settings, indent=indent) + "\n"

@@ -68,7 +68,6 @@ def install() -> bool:
                 return False
     except OSError:
         pass  # absent: written just below
-    files.private_directory(os.path.dirname(path()))
-    files.publish(path(), wanted)
+    files.publish_private(path(), wanted)
     os.chmod(path(), 0o700)
     return True

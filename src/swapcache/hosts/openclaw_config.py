@@ -11,6 +11,7 @@ import os
 
 from swapcache import paths
 from swapcache.errors import HostError
+from swapcache.hosts import rendering
 from swapcache.hosts.openclaw import NAME as NAME
 from swapcache.store import files
 from swapcache.transcripts.text import mapping, string
@@ -65,7 +66,7 @@ def installed(text: str, launcher: str) -> str:
     allowed = plugins.get("allow")
     if isinstance(allowed, list) and "swapcache" not in allowed:
         allowed.append("swapcache")  # a list that names others would keep us out
-    return _render(config, text)
+    return rendering.render(config, text)
 
 
 def with_hook(text: str, launcher: str) -> str:
@@ -80,7 +81,7 @@ def with_hook(text: str, launcher: str) -> str:
     if folder not in places:
         places.append(folder)
     _object(internal, "entries")[HOOK] = {"enabled": True}
-    return _render(config, text)
+    return rendering.render(config, text)
 
 
 def removed(text: str, launcher: str) -> str:
@@ -103,7 +104,7 @@ def removed(text: str, launcher: str) -> str:
     ):
         if key in owner and not owner[key]:
             del owner[key]
-    return _render(config, text)
+    return rendering.render(config, text)
 
 
 def _remove_hook(config: dict[str, Any]) -> None:
@@ -160,9 +161,8 @@ def place_files() -> None:
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
     target = paths.plugin_dir(NAME)
     for name in ASSETS:
-        files.private_directory(os.path.dirname(f"{target}/{name}"))
         with open(f"{source}/{name}", "rb") as file:
-            files.publish(f"{target}/{name}", file.read())
+            files.publish_private(f"{target}/{name}", file.read())
     given = {
         "installed": f"{target}/paths.json",
         "launcher": paths.launcher(),
@@ -206,14 +206,3 @@ def _parse(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise HostError("openclaw.json holds no object; correct it first")
     return value
-
-
-def _render(config: dict[str, Any], before: str) -> str:
-    if before.strip() and config == json.loads(before):
-        return before
-    indent = 2
-    for line in before.splitlines():
-        if line[:1] == " " and line.strip():
-            indent = len(line) - len(line.lstrip())
-            break
-    return json.dumps(config, indent=indent, ensure_ascii=False) + "\n"

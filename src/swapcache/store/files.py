@@ -104,6 +104,12 @@ def publish(path: str, data: str | bytes) -> None:
         os.close(folder)
 
 
+def publish_private(path: str, data: str | bytes) -> None:
+    """`publish`, with the private directory of `path` made first. Raises StoreError."""
+    private_directory(os.path.dirname(path))
+    publish(path, data)
+
+
 def append_line(path: str, line: bytes, limit: int) -> bool:
     """Adds one line durably; False when the file would pass `limit` bytes. Raises StoreError."""
     private_directory(os.path.dirname(path))

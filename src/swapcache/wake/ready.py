@@ -61,8 +61,7 @@ def write(store: Store, key: str, settings: dict[str, Any]) -> str:
         "written": now(),
         "text": texts(store, windows, settings),
     }
-    files.private_directory(paths.ready_dir())
-    files.publish(place, whole(json.dumps(value, ensure_ascii=False)))
+    files.publish_private(place, whole(json.dumps(value, ensure_ascii=False)))
     return place
 
 

@@ -72,34 +72,40 @@ def scene(store: Store, me: Session, event: Event) -> Scene:
 
 def taken(store: Store, subject: int, me: int) -> bool:
     """True when another session works on what `subject` left, or has worked on it."""
-    return any(
-        s.parent == subject
-        and s.number != me
-        and (s.requests or events.living(store, s) is not False)
-        for s in sessions.sessions(store.db)
-    )
+    children = [s for s in sessions.sessions(store.db) if s.parent == subject]
+    return bool(_parents(children, _alive(store, children), me))
+
+
+def _alive(store: Store, some: list[Session]) -> dict[int, bool | None]:
+    """Of `some`, those that live (True) or are not proven dead (None), by number."""
+    known = {s.number: events.living(store, s) for s in some}
+    return {number: lives for number, lives in known.items() if lives is not False}
+
+
+def _parents(some: list[Session], alive: dict[int, bool | None], me: int) -> set[int]:
+    """Whose work `some` took over, but for `me`; one that died without a request took nothing."""
+    return {
+        s.parent
+        for s in some
+        if s.parent is not None and s.number != me and (s.number in alive or s.requests)
+    }
 
 
 def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
     """(living or not proven dead, over and not taken over), newest record first."""
     living, over = [], []
     everyone = sessions.sessions(store.db)
-    known = {s.number: events.living(store, s) for s in everyone}
-    alive = {number for number, lives in known.items() if lives is not False}
-    taken = {
-        s.parent
-        for s in everyone
-        if s.parent is not None and s.number != me.number and (s.number in alive or s.requests)
-    }
+    alive = _alive(store, everyone)
+    passed_on = _parents(everyone, alive, me.number)
     for session in everyone:
         if session.number == me.number:
             continue
         if session.number in alive:
             recent = times.age(session.touched, now()) < 86400
-            if known[session.number] or recent:
+            if alive[session.number] or recent:
                 living.append(session)
                 continue
-        if session.requests and session.number not in taken:
+        if session.requests and session.number not in passed_on:
             over.append(session)
     return living, over
 

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from swapcache import paths
@@ -118,3 +118,16 @@ def rest(process: "subprocess.Popen[str]", seconds: float = 60) -> list[str]:
     output, _ = process.communicate(timeout=seconds)
     assert process.returncode == 0, output
     return output.splitlines()
+
+
+def at_once(count: int, code: str, *arguments: str) -> set[str]:
+    """Lets `count` children, each of which printed "ready", go on together; their next lines."""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(child(code, *arguments)) for _ in range(count)]
+        for process in processes:
+            assert line(process) == "ready"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        return {rest(process)[0] for process in processes}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from swapcache import paths
 from swapcache.errors import KeyProblem
 from swapcache.store import seal
-from tests.unit.store.making import child, database_path, filled, mode, owner, rest
+from tests.unit.store.making import at_once, child, database_path, filled, mode, owner, rest
 
 KEY = bytes(range(32))
 CONTEXT = {"agent": "Ä\"gent'\\", "store": "uuid-1", "ws": "work-1"}
@@ -165,6 +165,7 @@ def test_creating_a_key_that_exists_gives_the_one_that_exists(key_path: Path) ->
 CREATE = """
 import sys
 from swapcache.store import seal
+print("ready", flush=True)
 sys.stdin.readline()
 print(seal.create_key(sys.argv[1]).hex())
 """
@@ -172,17 +173,7 @@ print(seal.create_key(sys.argv[1]).hex())
 
 def test_eight_processes_that_create_the_key_at_once_get_the_same_one() -> None:
     path = paths.key_file()
-    eight = [child(CREATE, path) for _ in range(8)]
-    processes = [one.__enter__() for one in eight]
-    try:
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        found = {rest(process)[0] for process in processes}
-    finally:
-        for one in eight:
-            one.__exit__(None, None, None)
+    found = at_once(8, CREATE, path)
     assert found == {Path(path).read_bytes().hex()}
     assert os.listdir(paths.config_dir()) == ["key"]
 

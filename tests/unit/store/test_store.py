@@ -16,6 +16,7 @@ from swapcache.store import identity, seal, witness
 from swapcache.store.store import Store, now, open_store
 from tests.unit.store.making import (
     add,
+    at_once,
     begun,
     body,
     child,
@@ -96,20 +97,7 @@ store.close()
 def test_six_processes_that_open_a_new_store_at_once_share_one(home: Path) -> None:
     who = owner(home)
     given = seal.canon(list(who)).decode()
-    six = [child(OPEN, given) for _ in range(6)]
-    processes = [one.__enter__() for one in six]
-    try:
-        for process in processes:
-            assert line(process) == "ready"
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        found = {rest(process)[0] for process in processes}
-    finally:
-        for one in six:
-            one.__exit__(None, None, None)
-    (only,) = found
+    (only,) = at_once(6, OPEN, given)
     uuid, verdict = only.split()
     assert verdict == "VERIFIED"
     with begun(who) as store:
