@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 REAL_HOME = os.path.expanduser("~")
-CLEARED = ("CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDECODE")
+CLEARED = (
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDECODE",
+    "SWAPCACHE_PAYLOAD",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAIT = 2.0
+PAYLOAD = "SWAPCACHE_PAYLOAD"
+"""Where a host that may be killed at any moment puts the payload; a pipe could stay empty."""
 SPOOL_LIMIT = 64 << 20
 DRAIN_LIMIT = 1 << 20
 LOG_LIMIT = 1 << 20
@@ -50,7 +52,7 @@ def main(argv: list[str]) -> int:
     event: Event | None = None
     try:
         host, name = argv[0], argv[1]
-        payload = json.loads(sys.stdin.buffer.read() or b"{}")
+        payload = json.loads(os.environ.get(PAYLOAD) or sys.stdin.buffer.read() or b"{}")
         event = parse(host, name, payload)
         if event is not None:
             answer, more = handle(event)

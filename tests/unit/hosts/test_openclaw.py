@@ -1,8 +1,10 @@
 """OpenClaw without a gateway: its configuration, its database, ready texts, windows, the spool."""
 
+import contextlib
 import json
 import os
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,8 @@ import pytest
 from swapcache import config, paths
 from swapcache.capture import capture
 from swapcache.errors import HostError
-from swapcache.hosts import openclaw, openclaw_config
-from swapcache.store import sessions
+from swapcache.hosts import launcher, openclaw, openclaw_config
+from swapcache.store import identity, sessions
 from swapcache.store.store import Store, open_store
 from swapcache.wake import ready
 
@@ -66,9 +68,9 @@ class Host:
         stamp = f"2026-11-30T12:00:{self.seq:02d}.000Z"
         self.event({"type": "message", "id": f"m{self.seq}", "timestamp": stamp, "message": inner})
 
-    def fold(self, name: str = "fold", process: str = "1/1", reason: str = "") -> Store:
-        """What the shim starts."""
-        payload = {
+    def payload(self, process: str = "1/1", reason: str = "") -> dict[str, str]:
+        """What the shim says."""
+        return {
             "stateDir": str(self.state),
             "agentId": "main",
             "workspaceDir": str(self.work),
@@ -76,7 +78,10 @@ class Host:
             "reason": reason,
             "process": process,
         }
-        event = openclaw.event(name, payload, os.environ)
+
+    def fold(self, name: str = "fold", process: str = "1/1", reason: str = "") -> Store:
+        """What the shim starts."""
+        event = openclaw.event(name, self.payload(process, reason), os.environ)
         assert event is not None
         store = open_store(event.identity)
         openclaw.run(store, event, config.DEFAULTS)
@@ -119,6 +124,23 @@ def test_events_are_read_plain_and_compressed_and_once(host: Host) -> None:
     assert (report.records, report.kept, report.messages, report.lost) == (3, 3, 2, ())
     assert store.verify().good
     store.close()
+
+
+def test_A5_a_gateway_that_dies_as_it_starts_the_fold_loses_nothing(host: Host) -> None:
+    host.message("user", "sort the bolts")
+    launcher.install()
+    done = subprocess.run(
+        [launcher.path(), "openclaw", "fold"],
+        stdin=subprocess.DEVNULL,  # all that is left of a pipe whose writer was killed
+        env={**os.environ, "SWAPCACHE_PAYLOAD": json.dumps(host.payload())},
+        capture_output=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+    assert not Path(paths.error_log()).exists()
+    ((store_id, _),) = identity.listing()
+    with contextlib.closing(Store(store_id)) as store:
+        assert [s.requests for s in sessions.sessions(store.db)] == [1]
 
 
 def test_A6_a_session_that_moved_to_the_database_is_kept_once(host: Host) -> None:

@@ -66,14 +66,15 @@ function entry(key, context = {}) {
   return found;
 }
 
+// The payload goes in the environment: a pipe would be empty when the host is killed right after.
 function start(name, found, reason) {
+  const payload = JSON.stringify({ ...found.where, reason, process: PROCESS });
   const child = spawn(paths().launcher, ["openclaw", name], {
-    stdio: ["pipe", "ignore", "ignore"],
+    stdio: "ignore",
     detached: true,
+    env: { ...process.env, SWAPCACHE_PAYLOAD: payload },
   });
   child.on("error", (problem) => complain("cannot start " + paths().launcher, problem));
-  child.stdin.on("error", () => {});
-  child.stdin.end(JSON.stringify({ ...found.where, reason, process: PROCESS }));
   child.unref();
   return child;
 }
