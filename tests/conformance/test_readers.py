@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from swapcache import config
-from swapcache.capture import capture, events
+from swapcache.capture import capture, events, story
 from swapcache.model import Event
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store, open_store
@@ -98,7 +98,7 @@ def test_the_state_knows_request_and_open_call(
     expected, rows = recorded
     store, _ = stored(expected, rows, home, project)
     session = sessions.sessions(store.db)[0]
-    items = capture.refold(store, session)[0].state(session.number, -1).items
+    items = story.refold(store, session)[0].state(session.number, -1).items
     requests = [i.text for i in items if i.kind == "request"]
     assert expected["last_request"] in requests[-1]
     unknown = [i.text for i in items if i.kind == "unknown"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from swapcache.capture import capture
+from swapcache.capture import capture, story
 from swapcache.drill.claude import wait_for
 from swapcache.drill.model import Model, Request, Script, call, say
 from swapcache.hosts import launcher
@@ -348,7 +348,7 @@ def test_A6_an_upgraded_session_is_kept_once(gateway: OpenClaw) -> None:
     store = Store(store_id)
     (session,) = sessions.sessions(store.db)
     messages = capture.report(store, session, 0, 0).messages
-    asked = [i.text for i in capture.refold(store, session)[0].of("request").values()]
+    asked = [i.text for i in story.refold(store, session)[0].of("request").values()]
     sources = [s.path.partition(":")[0] for s in sessions.sources(store.db, session.number)]
     store.close()
     assert asked == [f"Remember shelf {n}, LIB-{n}." for n in (1, 2, 3)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 
 from swapcache.capture import follow
-from swapcache.errors import FormatError
 from swapcache.model import (
     SYSTEM,
     Capture,
@@ -37,6 +36,8 @@ COUNTED = ("request", "reply", "partial")
 """Kinds of messages that are dialogue."""
 SAME = 40
 """Leading characters by which a prompt is found again: hosts append to the rest."""
+LEFT = "messages on a branch that was left"
+"""Counter of dialogue that the host went back behind: kept, but no part of the state."""
 STATEMENTS = ""
 """Path of the pseudo-source that holds what no transcript holds: statements, inheritance."""
 
@@ -67,10 +68,16 @@ class Ledger:
         if row is None and session.last < 0:
             self.fold = Fold()
         elif row is None or stale(store, session, row[0]):
-            self.fold, _ = refold(store, session)  # absent, old or not ours: from the chain
+            self.refold()  # absent, old or not ours: from the chain
         else:
             self.fold = Fold.load(row[1])
             self.provisional = json.loads(row[2])
+
+    def refold(self) -> None:
+        """Folds the session's records anew."""
+        from swapcache.capture import story  # rarely needed
+
+        self.fold, _ = story.refold(self.store, self.session)
 
     def add(self, message: Message, record: int) -> None:
         """Folds a message in; a provisional prompt or result that it corroborates goes."""
@@ -155,34 +162,56 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
     if not new.rows:
         return Ingested(0, new.pending, False)
     new, boundary = _to_boundary(new)
-    reader = formats.by_name(new.source.format)
     new = new._replace(rows=_not_known(store, source, new.rows))
-    found = [reader.message(row.value) if row.value is not None else None for row in new.rows]
-    first = ledger.writer.seq + 1
-    records, damages, messages = [], [], 0
-    for offset, (row, message) in enumerate(zip(new.rows, found, strict=True)):
-        if row.reason:
-            damages.append(Damage(row.start, len(row.raw), row.reason))
-        meta: dict[str, Any] = {
-            "event": event,
-            "host": host,
-            "kind": "raw",
-            "session": ledger.session.id,
-        }
-        if message is not None:
-            meta["class"], meta["role"] = message.kind, message.role
-            meta["origin"] = ledger.fold.origin_of(message)
-            meta["msg_id"], meta["wall"] = message.id, message.wall
-            messages += message.kind in COUNTED and not message.sidechain
-            ledger.add(message, first + offset)
-        records.append(NewRecord(row.raw, meta, source.number, row.start))
-    if records:
-        ledger.writer.append(records)
-        ledger.last = ledger.writer.seq
+    damages = [Damage(r.start, len(r.raw), r.reason) for r in new.rows if r.reason]
+    messages, branched = _append(ledger, new, {"event": event, "host": host, "kind": "raw"})
     kept = sum(1 for row in new.rows if row.value is not None)
     sessions.move_cursor(store.db, new.source, len(new.rows), kept, messages)
     sessions.add_damages(store.db, source.number, damages)
+    if branched:  # the state is folded anew, without the branch that these rows left
+        before = ledger.fold.counters.get(LEFT, 0)
+        ledger.refold()
+        left = ledger.fold.counters.get(LEFT, 0) - before
+        sessions.move_cursor(store.db, new.source, 0, 0, -left)
     return Ingested(len(new.rows), new.pending, new.more or bool(boundary), boundary)
+
+
+def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[int, bool]:
+    """Seals rows and folds them in. Gives (messages of dialogue, whether a branch was left)."""
+    reader = formats.by_name(new.source.format)
+    seq = ledger.writer.seq
+    fold, records, messages, branched = ledger.fold, [], 0, False
+    for row in new.rows:
+        seq += 1
+        meta: dict[str, Any] = {**common, "session": ledger.session.id}
+        message = reader.message(row.value) if row.value is not None else None
+        place = reader.place(row.value) if reader.place and row.value is not None else None
+        if place is not None:
+            meta["msg_id"] = place.id
+        if message is not None:
+            meta["class"], meta["role"] = message.kind, message.role
+            meta["origin"] = fold.origin_of(message)
+            meta["msg_id"], meta["wall"] = message.id, message.wall
+        records.append(NewRecord(row.raw, meta, new.source.number, row.start))
+        if place is not None and place.leaf is None:
+            if message is not None and dialogue(message):
+                fold.count(LEFT)
+            continue
+        if place is not None:
+            branched = branched or not place.follows(fold.leaf)
+            fold.leaf = place.leaf or ""
+        if message is not None:
+            messages += dialogue(message)
+            ledger.add(message, seq)
+    if records:
+        ledger.writer.append(records)
+        ledger.last = ledger.writer.seq
+    return messages, branched
+
+
+def dialogue(message: Message) -> bool:
+    """True for what counts as a message of the conversation."""
+    return message.kind in COUNTED and not message.sidechain
 
 
 def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
@@ -199,13 +228,13 @@ def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
     if not others or not wanted:
         return rows
     marks = ",".join(str(number) for number in others)
-    known = {
-        found
-        for (meta,) in store.db.execute(
-            f"SELECT meta FROM record WHERE source IN ({marks})"  # noqa: S608 - integers
-        )
-        if (found := str(json.loads(meta).get("msg_id"))) in wanted
-    }
+    of = f"source IN ({marks})"
+    told = f"SELECT json_extract(meta, '$.msg_id') FROM record WHERE {of}"  # noqa: S608 - integers
+    found = store.db.execute(
+        f"SELECT value FROM json_each(?) WHERE value IN ({told})",  # noqa: S608 - no input in it
+        (json.dumps(sorted(wanted)),),
+    )
+    known = {key for (key,) in found}
     return [r for r in rows if not (r.value and r.value.get("id") in known)]
 
 
@@ -219,7 +248,7 @@ def _next_generation(ledger: Ledger, source: Source) -> Source:
     made = sessions.add_source(store.db, ledger.session.number, source.path, source.generation + 1)
     at = _cut_short(store, source)
     if at < 0:
-        ledger.fold, _ = refold(store, ledger.session)
+        ledger.refold()
         return made
     sessions.move_cursor(store.db, source._replace(closed=CONTINUED), 0, 0, 0)
     head, tail = follow.edges(source.path, at)
@@ -292,49 +321,3 @@ def stale(store: Store, session: Session, seq: int) -> bool:
         if newest is not None and newest[0] > seq:
             return True
     return False
-
-
-def refold(store: Store, session: Session) -> tuple[Fold, int]:
-    """The state made anew from the session's records. Gives (fold, newest record).
-
-    This is what `rebuild` means for the state: it must equal the row that captures kept.
-    """
-    known = {s.number: s for s in sessions.story(store.db, session.number)}
-    marks = ",".join(str(number) for number in known)
-    fold, last = Fold(), -1
-    if not known:
-        return fold, last
-    rows = store.db.execute(
-        f"SELECT seq FROM record WHERE source IN ({marks}) ORDER BY seq"  # noqa: S608 - integers
-    ).fetchall()
-    for (seq,) in rows:
-        found = store.record(seq)
-        if found is None:
-            continue
-        record, good = found
-        source = known[record.source or 0]
-        last = seq
-        if not good:
-            continue  # counted by `verify`; words that do not verify never become state
-        message = read_back(record.body, source)
-        if message is not None:
-            fold.add(message, seq)
-    return fold, last
-
-
-def read_back(body: bytes, source: Source) -> Message | None:
-    """The message of a record as it was captured."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        from swapcache.transcripts import lines
-
-        value = lines.split(0, body)[-1].value
-    if not isinstance(value, dict):
-        return None
-    if source.path == STATEMENTS:
-        return Message(**{**value, "calls": (), "results": ()})
-    try:
-        return formats.by_name(source.format).message(value)
-    except FormatError:
-        return None

@@ -5,7 +5,7 @@ import os
 
 import click
 
-from swapcache.capture import capture, events, process
+from swapcache.capture import capture, events, process, story
 from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
 from swapcache.errors import SelectionError
 from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session
@@ -120,7 +120,7 @@ def _state(store: Store, session: Session, stated: dict[str, list[str]]) -> None
 
 def _fold(store: Store, session: Session) -> Fold:
     row = sessions.load_state(store.db, store.keys, session.number)
-    return Fold.load(row[1]) if row is not None else capture.refold(store, session)[0]
+    return Fold.load(row[1]) if row is not None else story.refold(store, session)[0]
 
 
 def _print(

@@ -51,6 +51,8 @@ class Fold:
         """This turn has used a tool that reads the network."""
         self.answered = True
         """The last request got an answer."""
+        self.leaf = ""
+        """Id of the newest row of the branch that the host goes on with, where it keeps a tree."""
 
     @classmethod
     def load(cls, text: str) -> "Fold":
@@ -62,6 +64,7 @@ class Fold:
         fold.calls = value["calls"]
         fold.counters = value["counters"]
         fold.tainted, fold.answered = value["tainted"], value["answered"]
+        fold.leaf = value.get("leaf", "")  # states of the first versions have none
         return fold
 
     def dump(self) -> str:
@@ -74,6 +77,7 @@ class Fold:
                 "counters": self.counters,
                 "tainted": self.tainted,
                 "answered": self.answered,
+                "leaf": self.leaf,
             },
             ensure_ascii=False,
             separators=(",", ":"),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from swapcache.transcripts.tree import Place
+
 
 class Format(NamedTuple):
     """A reader. `message` gives None for rows that are no messages."""
@@ -22,6 +24,8 @@ class Format(NamedTuple):
     session_of: Callable[[dict[str, Any]], str]
     workspace_of: Callable[[dict[str, Any]], str]
     message: Callable[[dict[str, Any]], Message | None]
+    place: Callable[[dict[str, Any]], Place | None] | None = None
+    """Where a row hangs; None for a format that is read as one line of rows."""
 
 
 def by_name(name: str) -> Format:
@@ -36,7 +40,7 @@ def by_name(name: str) -> Format:
     if name == "pi":
         from swapcache.transcripts import pi
 
-        return Format(pi.NAME, pi.matches, pi.session_of, pi.workspace_of, pi.message)
+        return Format(pi.NAME, pi.matches, pi.session_of, pi.workspace_of, pi.message, pi.place)
     raise FormatError(f"no reader is called {name!r}; known are {', '.join(NAMES)}")
 
 

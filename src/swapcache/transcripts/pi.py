@@ -7,6 +7,7 @@ a message or None for any object. Never takes heartbeats, mirrors or failed turn
 
 from swapcache.model import AGENT, OWNER, SYSTEM, UNTRUSTED, Message, ToolCall, ToolResult
 from swapcache.transcripts.text import joined, mapping, string, strip_frames
+from swapcache.transcripts.tree import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +79,21 @@ def message(value: "dict[str, Any]") -> Message | None:
     if role == "bashExecution":
         return _made(value, "user", "command", f"! {string(inner.get('command'))}", OWNER)
     return _made(value, string(role), "notice", joined(inner.get("content")), SYSTEM)
+
+
+def place(value: "dict[str, Any]") -> Place | None:
+    """Where a row hangs in the transcript's tree; None for one that is outside of it.
+
+    A `leaf` row points to the row that goes on; one with `appendMode` side hangs beside the branch.
+    """
+    key = string(value.get("id"))
+    if value.get("type") == "session" or "parentId" not in value or not key:
+        return None
+    if value.get("type") == "leaf":
+        target = string(value.get("targetId"))
+        return Place(key, target, target)
+    beside = value.get("appendMode") == "side"
+    return Place(key, string(value.get("parentId")), None if beside else key)
 
 
 def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str) -> Message:

@@ -120,7 +120,9 @@ def known(store: Store, subject: Session | None) -> tuple[WorkingState, dict[str
         return empty, {}, True, True
     row = sessions.load_state(store.db, store.keys, subject.number)
     if row is None or capture.stale(store, subject, row[0]):
-        fold, seq = capture.refold(store, subject)
+        from swapcache.capture import story  # rarely needed
+
+        fold, seq = story.refold(store, subject)
         provisional: dict[str, Any] = {}
     else:
         fold, seq = folding.Fold.load(row[1]), row[0]

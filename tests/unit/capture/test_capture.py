@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from swapcache import config
-from swapcache.capture import capture, events
+from swapcache.capture import capture, events, story
 from swapcache.errors import FormatError, SourceError
 from swapcache.hosts import claude_code
 from swapcache.model import Event, Session, ToolCall, ToolResult
@@ -78,7 +78,7 @@ def test_B5_a_rewritten_transcript_is_a_new_generation_and_nothing_is_purged(
     other.user("a second wording")
     events.record(store, event(store, "turn-end", other.path), config.DEFAULTS)
     assert len(records(store)) == 3
-    state, _ = capture.refold(store, found(store))
+    state, _ = story.refold(store, found(store))
     assert [i.text for i in state.of("request").values()] == ["a second wording"]
     assert store.verify().good
     store.close()
@@ -95,7 +95,7 @@ def test_the_state_row_equals_a_fold_of_the_records(store: Store, home: Path) ->
         events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
     kept = sessions.load_state(store.db, store.keys, found(store).number)
     assert kept is not None
-    assert capture.refold(store, found(store))[0].dump() == kept[1]
+    assert story.refold(store, found(store))[0].dump() == kept[1]
     store.close()
 
 
@@ -134,7 +134,7 @@ def test_a_prompt_that_no_transcript_gets_is_sealed_as_uncorroborated(
     events.reconcile(store, found(store), "claude-code", gone=True)
     metas = [r.meta for r, good in store.read(0, 1 << 40) if good]
     assert [m["event"] for m in metas if m["kind"] == "statement"] == ["uncorroborated"]
-    state, _ = capture.refold(store, found(store))
+    state, _ = story.refold(store, found(store))
     assert [i.text for i in state.of("request").values()] == ["lost words"]
     store.close()
 

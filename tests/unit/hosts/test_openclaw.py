@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from swapcache import config, paths
-from swapcache.capture import capture
+from swapcache.capture import capture, story
 from swapcache.errors import HostError
 from swapcache.hosts import launcher, openclaw, openclaw_config
 from swapcache.store import identity, sessions
@@ -162,7 +162,7 @@ def test_A6_a_session_that_moved_to_the_database_is_kept_once(host: Host) -> Non
     assert session is not None
     assert capture.report(store, session, 0, 0).messages == 11
     assert session.requests == 6
-    texts = [i.text for i in capture.refold(store, session)[0].of("request").values()]
+    texts = [i.text for i in story.refold(store, session)[0].of("request").values()]
     assert texts == [f"words {n}" for n in range(0, 10, 2)] + ["and one more"]
     store.close()
 

@@ -1,0 +1,89 @@
+"""What a session's records tell: the state folded anew, the way `rebuild` means it.
+
+Owns the reading back of records. Promises that the result equals the state that captures kept, that
+words whose seal does not verify never become state, and that rows on a branch which the host left
+are counted, not folded. Never writes.
+"""
+
+from __future__ import annotations
+
+import json
+
+from swapcache.capture.capture import LEFT, STATEMENTS, dialogue
+from swapcache.errors import FormatError
+from swapcache.model import Message, NamedTuple, Session, Source
+from swapcache.state.fold import Fold
+from swapcache.store import sessions
+from swapcache.store.store import Store
+from swapcache.transcripts import formats, lines
+from swapcache.transcripts.tree import Place, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Told(NamedTuple):
+    """What one record tells."""
+
+    seq: int
+    message: Message | None
+    place: Place | None
+
+
+def refold(store: Store, session: Session) -> tuple[Fold, int]:
+    """The state made anew from the session's records. Gives (fold, newest record)."""
+    fold, tree, last = Fold(), Tree(), -1
+    for told in _tell(store, session):
+        last = told.seq
+        if told.place is not None:
+            tree.add(told.place)
+        if told.message is not None:
+            fold.add(told.message, told.seq)
+    left = tree.left()
+    if left:  # rare: only a transcript with branches is read twice
+        fold = Fold()
+        for told in _tell(store, session):
+            if told.message is not None and told.place is not None and told.place.id in left:
+                if dialogue(told.message):
+                    fold.count(LEFT)
+            elif told.message is not None:
+                fold.add(told.message, told.seq)
+    fold.leaf = tree.leaf
+    return fold, last
+
+
+def _tell(store: Store, session: Session) -> Iterator[Told]:
+    known = {s.number: s for s in sessions.story(store.db, session.number)}
+    if not known:
+        return
+    marks = ",".join(str(number) for number in known)
+    rows = store.db.execute(
+        f"SELECT seq FROM record WHERE source IN ({marks}) ORDER BY seq"  # noqa: S608 - integers
+    ).fetchall()
+    for (seq,) in rows:
+        found = store.record(seq)
+        if found is None:
+            continue
+        record, good = found
+        if good:  # others are counted by `verify`
+            yield read_back(seq, record.body, known[record.source or 0])
+        else:
+            yield Told(seq, None, None)
+
+
+def read_back(seq: int, body: bytes, source: Source) -> Told:
+    """A record as it was captured."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = lines.split(0, body)[-1].value
+    if not isinstance(value, dict):
+        return Told(seq, None, None)
+    if source.path == STATEMENTS:
+        return Told(seq, Message(**{**value, "calls": (), "results": ()}), None)
+    try:
+        reader = formats.by_name(source.format)
+    except FormatError:
+        return Told(seq, None, None)
+    return Told(seq, reader.message(value), reader.place(value) if reader.place else None)

@@ -1,0 +1,132 @@
+"""Branches: what a host went back behind is kept, counted, and no part of the state."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from swapcache import config
+from swapcache.capture import capture, events, story
+from swapcache.model import Event, Session
+from swapcache.state.fold import Fold
+from swapcache.store import identity, sessions
+from swapcache.store.store import Store, open_store
+
+
+class Pi:
+    """A transcript of the pi family, appended to row by row."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.add({"type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": "/w"})
+
+    def add(self, value: dict[str, Any]) -> None:
+        """Any row."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(value) + "\n")
+
+    def say(self, key: str, parent: str | None, role: str = "user", **more: Any) -> None:
+        """A message whose text is its id."""
+        message = {"role": role, "content": f"words of {key}"}
+        row = {"type": "message", "id": key, "parentId": parent, "timestamp": ""}
+        self.add({**row, "message": message, **more})
+
+
+@pytest.fixture
+def store(project: Path) -> Store:
+    """An open store."""
+    return open_store(identity.identify("openclaw", "/state", str(project)))
+
+
+def captured(store: Store, path: Path) -> Session:
+    """The session after a capture of what is new."""
+    event = Event("openclaw", "fold", store.identity, "s", "s", str(path))
+    events.record(store, event, config.DEFAULTS)
+    session = sessions.find_session(store.db, "s", "s")
+    assert session is not None
+    return session
+
+
+def kept(store: Store, session: Session) -> Fold:
+    """The state row."""
+    row = sessions.load_state(store.db, store.keys, session.number)
+    assert row is not None
+    return Fold.load(row[1])
+
+
+def asked(store: Store, session: Session) -> list[str]:
+    """Requests of the state."""
+    return [i.key for i in kept(store, session).of("request").values()]
+
+
+def test_A2_what_the_owner_went_back_behind_is_no_task_any_more(store: Store, home: Path) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    rows.say("b", "a", "assistant")
+    rows.say("wrong", "b")
+    rows.say("w2", "wrong", "assistant")
+    assert asked(store, captured(store, rows.path)) == ["a", "wrong"]
+    rows.say("right", "b")
+    session = captured(store, rows.path)
+    assert asked(store, session) == ["a", "right"]
+    assert kept(store, session).counters[capture.LEFT] == 2
+    report = capture.report(store, session, 0, 0)
+    assert (report.records, report.messages) == (6, 3)
+    bodies = b"".join(r.body for r, _ in store.read(0, 99) if r.meta["kind"] == "raw")
+    assert bodies == rows.path.read_bytes(), "nothing is purged"
+    store.close()
+
+
+def test_a_message_beside_the_branch_is_counted_and_not_folded(store: Store, home: Path) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    rows.say("aside", "a", appendMode="side")
+    rows.say("b", "a")
+    session = captured(store, rows.path)
+    assert asked(store, session) == ["a", "b"]
+    assert kept(store, session).counters[capture.LEFT] == 1
+    assert capture.report(store, session, 0, 0).messages == 2
+    store.close()
+
+
+ROW = st.tuples(
+    st.sampled_from(["user", "assistant", "side", "leaf", "label", "unknown parent"]),
+    st.integers(0, 9),
+    st.booleans(),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plan=st.lists(ROW, max_size=14))
+def test_the_state_row_equals_a_fold_of_the_records(
+    plan: list[tuple[str, int, bool]], tmp_path_factory: pytest.TempPathFactory, home: Path
+) -> None:
+    folder = tmp_path_factory.mktemp("tree")
+    store = open_store(identity.identify("openclaw", "/state", str(folder)))
+    rows = Pi(folder / "t.jsonl")
+    ids = ["root"]
+    rows.say("root", None)
+    for number, (kind, back, capture_now) in enumerate(plan):
+        key, parent = f"m{number}", ids[max(0, len(ids) - 1 - back // 3)]
+        if kind == "leaf":
+            rows.add({"type": "leaf", "id": key, "parentId": ids[-1], "targetId": parent})
+        elif kind == "label":
+            rows.add({"type": "label", "id": key, "parentId": parent})
+        elif kind == "side":
+            rows.say(key, parent, appendMode="side")
+        else:
+            rows.say(key, "nobody" if kind == "unknown parent" else parent, kind.split()[0])
+        ids.append(key)
+        if capture_now:
+            captured(store, rows.path)
+    session = captured(store, rows.path)
+    anew, last = story.refold(store, session)
+    assert anew.dump() == kept(store, session).dump()
+    said = [r.meta for r, _ in store.read(0, 99) if r.meta.get("class") in capture.COUNTED]
+    left = anew.counters.get(capture.LEFT, 0)
+    assert capture.report(store, session, 0, 0).messages == len(said) - left
+    assert last == session.last
+    store.close()
