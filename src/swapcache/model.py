@@ -350,5 +350,7 @@ class Event(NamedTuple):
     detail: str = ""
     """Reason of an end, message of a failure."""
     process: Process | None = None
+    direct: bool = True
+    """The owner's own conversation, not a group's, a job's or a child run's."""
     ancestors: tuple[Process, ...] = ()
     """Above the host's process: a session of ours among them makes this one a child run."""

@@ -45,7 +45,8 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         if done.boundary:
             _next_window(store, ledger, event, done.boundary)
         state = ledger.fold.state(session.number, ledger.last)
-    if event.name in SEALED and event.host in settings["views"]["hosts"] and store.keys:
+    viewed = event.direct and event.host in settings["views"]["hosts"]
+    if event.name in SEALED and viewed and store.keys:
         from swapcache.state import snapshot  # most hosts have no views
 
         hours = settings["views"]["heartbeat_hours"]

@@ -24,16 +24,22 @@ from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
 from swapcache.transcripts import pi
 from swapcache.transcripts.text import mapping, string
-from swapcache.wake import ready
+from swapcache.wake import ready, receipts, scene, wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from swapcache.model import Session
+
 NAME = "openclaw"
 NAMES = ("bootstrap", "fold")
+REASONS = ("new", "reset", "idle", "daily")
 SPOOL_LIMIT = 64 << 20
+DIRECT = ("direct", "dm")
+SHARED = ("group", "channel", "cron", "subagent")
+"""Parts of a session key that say who speaks in it."""
 KEPT_LINES = 20
 """Lines at the spool's end that wait for the host to write what they say."""
 
@@ -62,7 +68,24 @@ def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event |
         detail=string(payload.get("reason")),
         process=process.host(above_too=False)[0],
         prompt=string(payload.get("process")),
+        direct=direct(key),
     )
+
+
+def direct(key: str) -> bool:
+    """True for a session key of the owner's own conversation, in a thread or not.
+
+    agent:A:main, agent:A:direct:PEER, agent:A:CHANNEL:direct:PEER, agent:A:CHANNEL:ACCOUNT:direct:
+    PEER; unknown shapes are not.
+    """
+    parts = key.partition(":thread:")[0].split(":")
+    if parts[0] != "agent" or len(parts) < 3:
+        return False
+    rest = parts[2:]
+    if rest == ["main"]:
+        return True
+    at = next((i for i, part in enumerate(rest[:3]) if part in DIRECT), -1)
+    return at >= 0 and len(rest) > at + 1 and not set(rest[:at]) & set(SHARED)
 
 
 def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
@@ -83,34 +106,63 @@ def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
 
 
 def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
-    """Captures, settles older windows of the key, renews the ready texts. More waits: True."""
+    """Settles older windows of the key, captures, renews the ready texts. More waits: True."""
     if not event.session_id:
         return False
     lines = _take_spool(event)
     _receipts(store, event, lines)  # first: a call that comes after one was not told with it
+    _settle(store, event)
     more = True
     for _ in range(64):  # one step for each window that ended since
+        _carry_on(store, event, settings)
         done = events.record(store, event, settings)
         more = done.more
         if not done.boundary:
             break
     with store.writing() as writer:
         session = capture.session_for(store, event)
-        _settle(store, session.number, event)
         ledger = capture.Ledger(store, writer, session)
         _from_spool(ledger, lines, event)
         _interrupted(ledger, event)
         ledger.save()
-    ready.write(store, event.session_key, settings)
+    if event.direct:
+        ready.write(store, session, settings)
     return more
 
 
-def _settle(store: Store, number: int, event: Event) -> None:
-    """Ends the sessions of this key that the host has left behind without a word in the stream."""
-    for other in sessions.open_sessions(store.db):
-        if other.key == event.session_key and other.number < number:
-            reason = event.detail if event.detail in ("new", "reset") else "reset"
+def _window(store: Store, event: Event) -> Session:
+    with store.writing():
+        return capture.session_for(store, event)
+
+
+def _settle(store: Store, event: Event) -> None:
+    """Ends the sessions of this key that the host has left behind without a word in the stream.
+
+    Their transcripts are captured to the end: the host may have renamed them.
+    """
+    window = _window(store, event)
+    for other in sessions.windows(store.db, event.session_key):
+        if other.ended or other.number >= window.number:
+            continue
+        events.reconcile(store, other, NAME, gone=True)
+        reason = event.detail if event.detail in REASONS else "reset"
+        with store.writing():
             sessions.touch(store.db, other.number, other.touched, ended=now(), reason=reason)
+
+
+def _carry_on(store: Store, event: Event, settings: dict[str, Any]) -> None:
+    """Gives a window that begins what the one before it left open, if it is told that in full."""
+    window = _window(store, event)
+    before = scene.before(store, window)
+    if not event.direct or before is None or window.last >= 0:
+        return
+    found = scene.Scene(window, before, (), (), before.reason, "owner")
+    if wake.tell(store, found, settings, now_wall=now()).form != "full":
+        return
+    with store.writing() as writer:
+        ledger = capture.Ledger(store, writer, window)
+        receipts.take_over(store, ledger, before)
+        ledger.save(parent=before.number)
 
 
 # -- what the shim wrote ahead ---------------------------------------------------------------------

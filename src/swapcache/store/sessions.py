@@ -45,6 +45,12 @@ def sessions(db: sqlite3.Connection) -> list[Session]:
     return [_session(row) for row in rows]
 
 
+def windows(db: sqlite3.Connection, key: str) -> list[Session]:
+    """All sessions and windows of a key, the newest first."""
+    rows = db.execute(f"SELECT {_SESSION} FROM session WHERE key=? ORDER BY number DESC", (key,))
+    return [_session(row) for row in rows]
+
+
 def open_sessions(db: sqlite3.Connection) -> list[Session]:
     """Sessions without an orderly end, newest record first."""
     rows = db.execute(

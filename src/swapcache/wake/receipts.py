@@ -50,7 +50,7 @@ def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> bool:
             parent = found.subject.number
             if taken(store, parent, me.number):
                 return False
-            _take_over(store, ledger, found.subject)
+            take_over(store, ledger, found.subject)
         meta = {
             "at": woken.at,
             "cause": woken.cause,
@@ -71,7 +71,8 @@ def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> bool:
     return True
 
 
-def _take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
+def take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
+    """Puts what `subject` left open into the ledger's session. Inside a writing transaction."""
     state = known(store, subject)[0]
     items = [i for i in state.items if i.kind in TAKEN_OVER and i.record >= 0]
     text = json.dumps(items, ensure_ascii=False)

@@ -70,6 +70,12 @@ def scene(store: Store, me: Session, event: Event) -> Scene:
     return Scene(me, subject, tuple(living), tuple(over[1:3]), cause, audience)
 
 
+def before(store: Store, window: Session) -> Session | None:
+    """The newest earlier window of the same key in which something was asked."""
+    earlier = (w for w in sessions.windows(store.db, window.key) if w.number < window.number)
+    return next((w for w in earlier if w.requests), None)
+
+
 def taken(store: Store, subject: int, me: int) -> bool:
     """True when another session works on what `subject` left, or has worked on it."""
     children = [s for s in sessions.sessions(store.db) if s.parent == subject]

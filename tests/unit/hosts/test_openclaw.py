@@ -220,6 +220,69 @@ def test_before_anything_was_said_a_new_window_is_told_what_its_beginning_was(ho
     assert "paint the shed" in host.texts()["restart"]
 
 
+def test_A1_what_a_broken_window_left_open_outlives_the_next_window_too(host: Host) -> None:
+    host.message("user", "paint the shed")
+    host.message("assistant", call("c1", "paint --shed"))
+    host.event({"type": "reset", "id": "r1", "reason": "reset"})
+    host.message("user", "and is the gate shut?")
+    host.message("assistant", [], stopReason="error")
+    host.fold().close()
+    assert "paint the shed" in host.texts()["idle"] and "the gate shut" in host.texts()["idle"]
+    host.event({"type": "reset", "id": "r2", "reason": "idle"})
+    store = host.fold()
+    text = host.texts()["restart"]
+    assert "paint the shed" in text and "the gate shut" in text and "unknown outcome" in text
+    windows = sessions.windows(store.db, KEY)
+    assert [w.parent for w in windows] == [windows[1].number, windows[2].number, None]
+    assert store.verify().good
+    store.close()
+    spool(host, {"kind": "injected", "cause": "restart", "epoch": "2/2/0", "text": text})
+    host.message("user", "good morning")
+    host.fold("bootstrap", "3/3").close()
+    assert "paint --shed" not in host.texts()["restart"], "told once, not at every restart"
+    assert "paint --shed" in host.texts()["idle"]
+
+
+def test_B4_what_a_person_ended_in_order_is_not_carried_on(host: Host) -> None:
+    host.message("user", "paint the shed")
+    host.message("assistant", [{"type": "text", "text": "painted"}], stopReason="stop")
+    host.event({"type": "reset", "id": "r1", "reason": "new"})
+    host.message("user", "now the barn")
+    store = host.fold()
+    assert [w.parent for w in sessions.windows(store.db, KEY)] == [None, None]
+    assert "shed" not in host.texts()["idle"]
+    store.close()
+
+
+def test_A1_a_file_that_the_host_renamed_is_read_to_its_end(host: Host) -> None:
+    host.path.unlink()
+    folder = host.state / "agents/main/sessions"
+    folder.mkdir(parents=True)
+
+    def written(session: str, *texts: str) -> Path:
+        path = folder / f"{session}.jsonl"
+        rows = [{"type": "session", "version": 3, "id": session, "cwd": str(host.work)}]
+        for number, text in enumerate(texts):
+            message = {"role": "user", "content": text}
+            rows.append({"type": "message", "id": f"{session}{number}", "message": message})
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / "sessions.json").write_text(json.dumps({KEY: {"sessionId": session}}))
+        return path
+
+    written("one", "paint the shed")
+    host.fold().close()
+    old = written("one", "paint the shed", "and the fence, FEN-2")
+    old.rename(f"{old}.reset.2026-11-30")
+    written("two")
+    store = host.fold(reason="idle")
+    text = host.texts()["restart"]
+    assert "FEN-2" in text, "the last turn came between two folds"
+    windows = sessions.windows(store.db, KEY)
+    assert [(w.id, w.reason) for w in windows] == [("two", ""), ("one", "idle")]
+    assert windows[0].parent == windows[1].number
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("key", "private"),
     [
@@ -230,11 +293,19 @@ def test_before_anything_was_said_a_new_window_is_told_what_its_beginning_was(ho
         ("agent:main:subagent:x", False),
         ("global", False),
         ("agent:main:discord:channel:5:thread:7", False),
+        ("agent:main:main:thread:7", True),
+        ("agent:main:direct:anna", True),
+        ("agent:main:telegram:work:direct:123", True),
+        ("agent:main:telegram:direct:123:thread:9", True),
+        ("agent:main:telegram:group:direct:5", False),
+        ("agent:main:telegram:group:123:topic:5", False),
+        ("agent:main:direct", False),
+        ("agent:main", False),
         ("", False),
     ],
 )
 def test_B7_only_the_owners_own_conversations_get_texts(key: str, private: bool) -> None:
-    assert ready.private(key) is private
+    assert openclaw.direct(key) is private
 
 
 def spool(host: Host, *lines: dict[str, Any]) -> None:
@@ -348,6 +419,19 @@ def test_the_plugin_is_whole_and_private(home: Path) -> None:
     assert manifest["activation"] == {"onStartup": True}, "else the gateway never loads it"
     openclaw_config.remove_files()
     assert not (folder / "paths.json").exists() and not (folder / "index.js").exists()
+
+
+def test_B5_a_groups_words_are_no_view_of_the_owners_work(host: Host) -> None:
+    key = "agent:main:telegram:group:123"
+    host.db.execute("INSERT INTO session_nodes VALUES (?, 'sid')", (key,))
+    host.message("user", "somebody's words")
+    event = openclaw.event("fold", {**host.payload(), "sessionKey": key}, os.environ)
+    assert event is not None
+    with contextlib.closing(open_store(event.identity)) as store:
+        openclaw.run(store, event, config.DEFAULTS)
+        assert [s.requests for s in sessions.windows(store.db, key)] == [1]
+    assert not (host.work / "context_snapshot").exists()
+    assert not Path(ready.path(str(host.state), "main", str(host.work), key)).exists()
 
 
 def test_views_are_on_by_default_on_this_host(host: Host) -> None:
