@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
+import urllib.error
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,7 @@ from swapcache.drill.model import Model
 from swapcache.errors import DrillError
 
 TURN_S = 90.0
+TOKEN = "dummy-token"  # of a gateway on the loopback that lives for one test
 
 
 @dataclass
@@ -29,6 +35,7 @@ class OpenClaw:
     root: Path
     model: Model
     gateway: subprocess.Popen[bytes] | None = field(default=None)
+    port: int = 0
     faulty: bool = False
     """The test breaks something on purpose: the error log must say so."""
 
@@ -73,7 +80,7 @@ class OpenClaw:
             folder.mkdir(parents=True, exist_ok=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+            self.port = free.getsockname()[1]
         limits = {"contextWindow": 128000, "maxTokens": 4096, "reasoning": False, "input": ["text"]}
         cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
         provider = {
@@ -85,9 +92,10 @@ class OpenClaw:
         config: dict[str, Any] = {
             "gateway": {
                 "mode": "local",
-                "port": port,
+                "port": self.port,
                 "bind": "loopback",
-                "auth": {"mode": "token", "token": "dummy-token"},
+                "auth": {"mode": "token", "token": TOKEN},
+                "http": {"endpoints": {"chatCompletions": {"enabled": True}}},
             },
             "update": {"checkOnStart": False},
             "models": {"providers": {"mock": provider}},
@@ -167,8 +175,46 @@ class OpenClaw:
         """A method of the gateway."""
         self.run("gateway", "call", method, "--params", json.dumps(params), "--json")
 
-    def turn(self, text: str, agent: str = "main") -> None:
-        """One turn of an agent."""
+    def turn(self, text: str, agent: str = "main", key: str = "") -> None:
+        """One turn of an agent, over the gateway's HTTP door: no start of a client.
+
+        A turn whose model fails is refused too; one that never reached the model (the host's own
+        recovery was at work) is tried again.
+        """
+        seen = len(self.model.requests)
+        for _ in range(8):
+            try:
+                self.post(text, agent, key)
+                return
+            except DrillError:
+                if len(self.model.requests) > seen:
+                    return
+                time.sleep(2)
+
+    def post(self, text: str, agent: str = "main", key: str = "") -> float:
+        """The same; gives its seconds. Raises DrillError when the gateway refuses it.
+
+        `key` is the session key, of the agent's main conversation if empty.
+        """
+        body = {"model": "openclaw", "messages": [{"role": "user", "content": text}]}
+        headers = {
+            "authorization": f"Bearer {TOKEN}",
+            "content-type": "application/json",
+            "x-openclaw-agent-id": agent,
+            "x-openclaw-session-key": key or f"agent:{agent}:main",
+        }
+        url = f"http://127.0.0.1:{self.port}/v1/chat/completions"
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+        begin = time.perf_counter()
+        try:
+            with urllib.request.urlopen(request, timeout=TURN_S) as answer:
+                answer.read()
+        except urllib.error.HTTPError as refused:
+            raise DrillError(f"turn: {refused.code} {refused.read()[:400]!r}") from refused
+        return time.perf_counter() - begin
+
+    def command(self, text: str, agent: str = "main") -> None:
+        """A message that the host's own commands are looked for in (/new, /reset)."""
         for _ in range(8):
             done = self.run("agent", "--agent", agent, "--message", text, "--json")
             if "SESSION_WORK_START_CHANGED" not in done.stderr:
@@ -178,18 +224,17 @@ class OpenClaw:
     def reset(self, reason: str) -> None:
         """/new or /reset, by the way of its era."""
         if self.modern:
-            self.turn(f"/{reason}")
+            self.command(f"/{reason}")
         else:
             self.call("sessions.reset", key="agent:main:main", reason=reason)
 
-    def begin(self, text: str) -> subprocess.Popen[bytes]:
-        """Starts a turn and does not wait for it."""
-        return subprocess.Popen(
-            self.cli("agent", "--agent", "main", "--message", text, "--json"),
-            cwd=self.work,
-            env=self.env(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    def begin(self, text: str) -> threading.Thread:
+        """Starts a turn and does not wait for it; the gateway may die meanwhile."""
+
+        def ask() -> None:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                self.post(text)
+
+        client = threading.Thread(target=ask, daemon=True)
+        client.start()
+        return client

@@ -88,8 +88,7 @@ def kill_in_tool(host: OpenClaw, prompt: str) -> None:
     wait_for(marker.exists, "the tool call")
     time.sleep(1.0)
     host.kill()
-    client.kill()
-    client.wait()
+    client.join(10)
 
 
 def endless(name: str) -> list[dict[str, object]]:
@@ -133,7 +132,7 @@ def test_B4_new_gives_a_pointer_and_reset_by_how_it_ended(gateway: OpenClaw) -> 
     assert "swapcache wake --session-key agent:main:main" in inside and "shed" not in inside
     if gateway.modern:
         seen = len(gateway.model.requests)
-        gateway.turn("/new Sweep the yard.")
+        gateway.command("/new Sweep the yard.")
         inside = told(gateway, seen, "/new with words")
         assert "swapcache wake --session-key" in inside and "shed" not in inside
     gateway.turn("Paint the red barn.")
@@ -336,7 +335,7 @@ def test_A6_an_upgraded_session_is_kept_once(gateway: OpenClaw) -> None:
     time.sleep(FOLD_S)
     gateway.stop()
     newer = gateway.install.with_name(f"openclaw-{VERSIONS[0]}")
-    upgraded = OpenClaw(newer, gateway.node, gateway.root, gateway.model)
+    upgraded = OpenClaw(newer, gateway.node, gateway.root, gateway.model, port=gateway.port)
     upgraded.run("doctor", "--fix", "--yes")  # the host's own migration
     upgraded.start()
     try:

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import json
 import os
-import time
 
-from swapcache import paths
-from swapcache.capture import capture, events, process
+from swapcache.capture import capture, events, follow, process
 from swapcache.errors import HostError
-from swapcache.model import OWNER, SYSTEM, Event, NewRecord
-from swapcache.state import rules
-from swapcache.store import files, identity, seal, sessions
+from swapcache.hosts import openclaw_spool as spool
+from swapcache.model import Event
+from swapcache.store import identity, sessions
 from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
-from swapcache.transcripts import pi
 from swapcache.transcripts.text import mapping, string
 from swapcache.wake import ready, receipts, scene, wake
 
@@ -31,17 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from swapcache.model import Session
+    from swapcache.model import Session, Source
 
 NAME = "openclaw"
 NAMES = ("bootstrap", "fold")
 REASONS = ("new", "reset", "idle", "daily")
-SPOOL_LIMIT = 64 << 20
 DIRECT = ("direct", "dm")
 SHARED = ("group", "channel", "cron", "subagent")
 """Parts of a session key that say who speaks in it."""
-KEPT_LINES = 20
-"""Lines at the spool's end that wait for the host to write what they say."""
 
 
 def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event | None:
@@ -102,16 +96,19 @@ def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
         entry = {}
     session = string(entry.get("sessionId")) or given
     named = string(entry.get("sessionFile"))
-    return session, named or (f"{folder}/sessions/{session}.jsonl" if session else "")
+    if named:  # after a rollover this host names a new session and goes on in the old one's file
+        return os.path.basename(named).removesuffix(".jsonl"), named
+    return session, f"{folder}/sessions/{session}.jsonl" if session else ""
 
 
 def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
     """Settles older windows of the key, captures, renews the ready texts. More waits: True."""
     if not event.session_id:
         return False
-    lines = _take_spool(event)
-    _receipts(store, event, lines)  # first: a call that comes after one was not told with it
+    lines = spool.take(event)
+    spool.receipts(store, event, lines)  # first: a call that comes after one was not told with it
     _settle(store, event)
+    _skip_others(store, event)
     more = True
     for _ in range(64):  # one step for each window that ended since
         _carry_on(store, event, settings)
@@ -122,8 +119,8 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
     with store.writing() as writer:
         session = capture.session_for(store, event)
         ledger = capture.Ledger(store, writer, session)
-        _from_spool(ledger, lines, event)
-        _interrupted(ledger, event)
+        spool.keep(ledger, lines, event)
+        spool.interrupted(ledger, event)
         ledger.save()
     if event.direct:
         ready.write(store, session, settings)
@@ -145,9 +142,50 @@ def _settle(store: Store, event: Event) -> None:
         if other.ended or other.number >= window.number:
             continue
         events.reconcile(store, other, NAME, gone=True)
-        reason = event.detail if event.detail in REASONS else "reset"
+        reason = event.detail if event.detail in REASONS else _silent(store, other)
         with store.writing():
             sessions.touch(store.db, other.number, other.touched, ended=now(), reason=reason)
+
+
+def _skip_others(store: Store, event: Event) -> None:
+    """Goes on behind what a store of another workspace holds of the same transcript.
+
+    An agent that is moved to another workspace keeps its transcript; each workspace's memory is
+    what was said there.
+    """
+    theirs = [
+        found
+        for other, known in identity.listing()
+        if known[:3] == store.identity[:3] and known.workspace != store.identity.workspace
+        if (found := _furthest(other, event.transcript)) is not None
+    ]
+    if not theirs:
+        return
+    furthest = max(theirs, key=lambda source: source.cursor)
+    with store.writing():
+        session = capture.session_for(store, event)
+        mine = capture.source_for(store, session, event.transcript)
+        if not mine.closed and mine.cursor < furthest.cursor:
+            ahead = furthest._replace(number=mine.number, closed=0)
+            sessions.move_cursor(store.db, ahead, 0, 0, 0)
+
+
+def _furthest(store_id: str, path: str) -> Source | None:
+    other = Store(store_id)
+    try:
+        return sessions.newest_source(other.db, path)
+    finally:
+        other.close()
+
+
+def _silent(store: Store, session: Session) -> str:
+    """Why a session was left without a word: at a reset the host of the file era renames the file,
+    at a rollover neither era says anything."""
+    moved = any(
+        not os.path.exists(s.path) and follow.renamed(s.path) != s.path
+        for s in sessions.sources(store.db, session.number)
+    )
+    return "reset" if moved else "idle"
 
 
 def _carry_on(store: Store, event: Event, settings: dict[str, Any]) -> None:
@@ -163,124 +201,3 @@ def _carry_on(store: Store, event: Event, settings: dict[str, Any]) -> None:
         ledger = capture.Ledger(store, writer, window)
         receipts.take_over(store, ledger, before)
         ledger.save(parent=before.number)
-
-
-# -- what the shim wrote ahead ---------------------------------------------------------------------
-
-
-def spool(state: str, agent: str, key: str) -> str:
-    """The shim's file for a session key; it computes the same name."""
-    whose = "\0".join((state, agent, key))
-    return f"{paths.shim_spool_dir()}/{seal.sha256(os.fsencode(whose))}.jsonl"
-
-
-def _take_spool(event: Event) -> list[dict[str, Any]]:
-    path = spool(event.identity.state_dir, event.identity.agent, event.session_key)
-    taken = f"{path}.{os.getpid()}"
-    try:
-        os.rename(path, taken)
-    except FileNotFoundError:
-        return []
-    found = []
-    with open(taken, "rb") as file:
-        for line in file.read(SPOOL_LIMIT).splitlines():
-            try:
-                found.append(mapping(json.loads(line)))
-            except ValueError:
-                continue  # the last line of a process that was killed
-    os.unlink(taken)
-    return found
-
-
-def _from_spool(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> None:
-    """Keeps what the shim saw and the transcript does not hold.
-
-    Of a living gateway it goes back to the spool: the host is about to write it, maybe into a new
-    window. Of one that is gone it is provisional: nobody will write it any more.
-    """
-    asked = {i.text for i in ledger.fold.of("request").values()}
-    newest = next((n for n in reversed(lines) if _prompt(n)), None)
-    for line in lines:
-        alive = line.get("process") == event.prompt
-        prompt = _prompt(line) if line is newest else ""
-        if prompt and prompt not in asked:
-            if alive:
-                _put_back(event, line)
-            else:
-                wall = string(line.get("t"))
-                ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
-        if line.get("kind") == "tool":
-            key = string(line.get("id"))
-            if key in ledger.fold.calls:
-                error = rules.cut(string(line.get("error")), 160)
-                ledger.provisional.setdefault("finished", {})[key] = error
-            elif alive and line in lines[-KEPT_LINES:]:
-                _put_back(event, line)
-
-
-def _interrupted(ledger: capture.Ledger, event: Event) -> None:
-    """Keeps a prompt that the host accepted and never wrote into the transcript."""
-    if not event.transcript.startswith(database.PREFIX):
-        return
-    path = event.transcript.removeprefix(database.PREFIX).partition(":")[2]
-    text, accepted = database.interrupted(path, event.session_key)
-    if not text:
-        return
-    try:
-        prompt = _prompt({"kind": "message", "message": json.loads(text)})
-    except ValueError:
-        return
-    asked = {i.text for i in ledger.fold.of("request").values()}
-    if prompt and prompt not in asked and "prompt" not in ledger.provisional:
-        wall = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(int(accepted) / 1000))
-        ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
-
-
-def _prompt(line: dict[str, Any]) -> str:
-    """The owner's request in a line of the spool, or empty."""
-    if line.get("kind") != "message":
-        return ""
-    message = pi.message({"type": "message", "message": mapping(line.get("message"))})
-    own = message is not None and message.kind == "request" and message.origin == OWNER
-    return message.text if message is not None and own else ""
-
-
-def _put_back(event: Event, line: dict[str, Any]) -> None:
-    path = spool(event.identity.state_dir, event.identity.agent, event.session_key)
-    files.append_line(path, json.dumps(line).encode(), SPOOL_LIMIT)
-
-
-def _receipts(store: Store, event: Event, lines: list[dict[str, Any]]) -> None:
-    """Seals what the shim says that it injected."""
-    injected = [line for line in lines if line.get("kind") == "injected"]
-    if not injected:
-        return
-    with store.writing() as writer:
-        session = capture.session_for(store, event)
-        ledger = capture.Ledger(store, writer, session)
-        for line in injected:
-            _receipt(store, ledger, line)
-        ledger.save()
-
-
-def _receipt(store: Store, ledger: capture.Ledger, line: dict[str, Any]) -> None:
-    text = string(line.get("text"))
-    epoch = string(line.get("epoch"))
-    if sessions.receipt(store.db, ledger.session.number, epoch) is not None:
-        return
-    meta = {
-        "at": string(line.get("t")),
-        "cause": string(line.get("cause")),
-        "epoch": epoch,
-        "form": "full" if string(line.get("cause")) == "compaction" else "delta",
-        "kind": "wake",
-        "omitted": 0,
-        "origin": SYSTEM,
-        "session": ledger.session.id,
-        "tokens": max(1, len(text.encode()) // 4),
-        "verdict": "VERIFIED" if "VERIFIED" in text else "UNSEALED",
-        "wall": string(line.get("t")),
-        "withheld": 0,
-    }
-    seq = ledger.writer.append([NewRecord(text.encode("utf-8", "replace"), meta)])
-    sessions.add_receipt(store.db, seq, ledger.session.number, epoch)

@@ -159,6 +159,15 @@ def find_source(db: sqlite3.Connection, number: int, path: str) -> Source | None
     return _source(row) if row else None
 
 
+def newest_source(db: sqlite3.Connection, path: str) -> Source | None:
+    """The newest source of any session that reads a transcript."""
+    row = db.execute(
+        f"SELECT {_SOURCE} FROM source WHERE path=? ORDER BY number DESC LIMIT 1",
+        (database.bound(path),),
+    ).fetchone()
+    return _source(row) if row else None
+
+
 def sources(db: sqlite3.Connection, number: int) -> list[Source]:
     """The newest generation of every transcript of a session."""
     rows = db.execute(

@@ -14,7 +14,7 @@ import pytest
 from swapcache import config, paths
 from swapcache.capture import capture, story
 from swapcache.errors import HostError
-from swapcache.hosts import launcher, openclaw, openclaw_config
+from swapcache.hosts import launcher, openclaw, openclaw_config, openclaw_spool
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store, open_store
 from swapcache.wake import ready
@@ -310,7 +310,7 @@ def test_B7_only_the_owners_own_conversations_get_texts(key: str, private: bool)
 
 def spool(host: Host, *lines: dict[str, Any]) -> None:
     """What the shim wrote ahead."""
-    path = Path(openclaw.spool(str(host.state), "main", KEY))
+    path = Path(openclaw_spool.path(str(host.state), "main", KEY))
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         for line in lines:
@@ -337,7 +337,7 @@ def test_a_prompt_of_the_living_gateway_waits_for_its_row(host: Host) -> None:
     assert "count the crates" not in host.texts()["restart"]
     host.message("user", "count the crates")
     host.fold("fold", "1/1").close()
-    assert not Path(openclaw.spool(str(host.state), "main", KEY)).exists()
+    assert not Path(openclaw_spool.path(str(host.state), "main", KEY)).exists()
     store = host.fold()
     session = sessions.find_session(store.db, KEY, "sid")
     assert session is not None and session.requests == 1
@@ -439,3 +439,46 @@ def test_views_are_on_by_default_on_this_host(host: Host) -> None:
     host.fold().close()
     value = json.loads((host.work / "context_snapshot/latest.json").read_text())
     assert value["agent_name"] == "main" and "write it down" in value["current_tasks"]
+
+
+def test_B5_one_agent_in_two_workspaces_keeps_each_ones_work_apart(host: Host, home: Path) -> None:
+    texts = {}
+    for number, name in enumerate(("alpha", "beta", "alpha", "beta")):
+        host.work = home / name
+        host.work.mkdir(exist_ok=True)
+        host.message("user", f"work of {name}, {name.upper()}-{number}")
+        host.message("assistant", [], stopReason="error")
+        host.fold().close()
+        texts[name] = host.texts()["reset"]
+    assert "ALPHA-0" in texts["alpha"] and "ALPHA-2" in texts["alpha"]
+    assert "BETA-1" in texts["beta"] and "BETA-3" in texts["beta"]
+    assert "BETA" not in texts["alpha"] and "ALPHA" not in texts["beta"]
+    bodies = []
+    for store_id, _ in identity.listing():
+        with contextlib.closing(Store(store_id)) as store:
+            bodies += [r.body for r, _ in store.read(0, 99) if r.meta["kind"] == "raw"]
+            assert store.verify().good
+    assert len(bodies) == len(set(bodies)) == 9, "every row once, in one of the two"
+
+
+def test_B5_what_the_shim_saw_in_one_workspace_is_not_told_in_another(
+    host: Host, home: Path
+) -> None:
+    spool(host, {**prompt("count the crates", "1/1"), "workspace": str(home / "other")})
+    host.fold("bootstrap", "2/2").close()
+    assert "count the crates" not in host.texts()["restart"]
+    host.work = home / "other"
+    host.work.mkdir()
+    host.fold("bootstrap", "2/2").close()
+    assert "count the crates" in host.texts()["restart"]
+
+
+def test_what_a_killed_fold_had_taken_is_taken_again(host: Host) -> None:
+    spool(host, prompt("count the crates, C-9", "1/1"))
+    name = Path(openclaw_spool.path(str(host.state), "main", KEY))
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    name.rename(f"{name}.{ended.pid}")
+    host.fold("bootstrap", "2/2").close()
+    assert "C-9" in host.texts()["restart"]
+    assert list(name.parent.iterdir()) == []

@@ -17,7 +17,7 @@ const SPOOL_LIMIT = 64 << 20;
 const LATE = "\nA newer turn was interrupted; verify before redoing.";
 // The host may load this module several times in one process: what is known is kept per process.
 const shared = (globalThis[Symbol.for("swapcache.openclaw")] ??= {
-  keys: new Map(), // session key -> { where, cause, chosen, waiting, count, timer, again }
+  keys: new Map(), // session key -> { where, session, cause, chosen, waiting, count, timer, again }
   process: `${process.pid}/${Date.now()}`,
   said: new Map(), // message of a failure -> when it was logged
 });
@@ -139,7 +139,9 @@ function append(key, line, durable) {
   const fd = fs.openSync(file, "a", 0o600);
   try {
     if (fs.fstatSync(fd).size > SPOOL_LIMIT) return;
-    fs.writeSync(fd, JSON.stringify({ t: new Date().toISOString(), process: PROCESS, ...line }) + "\n");
+    const workspace = keys.get(key)?.where.workspaceDir; // unknown before the first bootstrap
+    const said = { t: new Date().toISOString(), process: PROCESS, workspace, ...line };
+    fs.writeSync(fd, JSON.stringify(said) + "\n");
     if (durable) fs.fdatasyncSync(fd);
   } finally {
     fs.closeSync(fd);
@@ -159,6 +161,10 @@ async function bootstrap(ev) {
   if (!key || !Array.isArray(context.bootstrapFiles)) return;
   paths();
   const found = entry(key, context);
+  const session = String(context.sessionId || "");
+  // An idle or daily rollover may say nothing: the key then stands for another session.
+  if (found.session && session && session !== found.session && found.chosen !== undefined) begin(found, "idle");
+  found.session = session || found.session;
   if (found.chosen === undefined) {
     const first = found.waiting === undefined;
     found.waiting ??= choose(found);
@@ -180,15 +186,20 @@ async function bootstrap(ev) {
   });
 }
 
+// A new epoch: its text is chosen at the next turn.
+function begin(found, cause) {
+  found.count += 1;
+  found.cause = cause;
+  found.waiting = undefined;
+  found.chosen = undefined;
+}
+
 function boundary(ev, cause) {
   const key = String(ev.sessionKey || "");
   if (!key) return;
   const found = entry(key, ev.context);
-  found.count += 1;
-  found.cause = cause;
-  found.waiting = undefined;
-  found.chosen = undefined; // chosen at the next turn, from what the fold started here writes
-  fold(found, cause, 0);
+  begin(found, cause);
+  fold(found, cause, 0); // what it writes is what the next turn is told
 }
 
 export async function onInternal(ev) {
