@@ -92,6 +92,7 @@ def handle(event: Event) -> tuple[bytes, bool]:
         if event.host == "openclaw":
             from swapcache.hosts import openclaw
 
+            _reserve()
             more = openclaw.run(store, event, settings)
             return b"", more
         if event.name != "start":

@@ -11,6 +11,7 @@ import pytest
 
 from swapcache import paths
 from swapcache.hosts import launcher
+from tests import disks
 from tests.rows import Claude
 
 pytestmark = pytest.mark.crash
@@ -18,18 +19,9 @@ pytestmark = pytest.mark.crash
 
 @pytest.fixture
 def disk(home: Path) -> Iterator[Path]:
-    """A small disk of its own that holds SWAPCACHE_HOME. Needs root: missing it fails in CI."""
-    mount = home / "swapcache"
-    mount.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(mount)], capture_output=True
-    )
-    if done.returncode:
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must be able to mount: {done.stderr.decode()}")
-        pytest.skip("mounting a small disk needs root")
-    yield mount
-    subprocess.run(["umount", "-l", str(mount)], check=True)
+    """A small disk of its own that holds SWAPCACHE_HOME."""
+    with disks.small(home / "swapcache") as mount:
+        yield mount
 
 
 def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -49,25 +41,13 @@ def hook(event: str, payload: dict[str, str], project: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def fill(disk: Path) -> Path:
-    """Fills the disk to its last byte."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(os.urandom(4096))
-        except OSError:
-            pass
-    return ballast
-
-
 def test_F4_a_full_disk_is_said_and_harms_nothing(disk: Path, home: Path, project: Path) -> None:
     launcher.install()
     rows = Claude(home / "t.jsonl", cwd=str(project))
     rows.user("before the disk was full")
     hook("SessionStart", {"session_id": "s0"}, project)
     assert cli("capture", "--host", "claude-code", str(rows.path)).returncode == 0
-    ballast = fill(disk)
+    ballast = disks.fill(disk)
     for number in range(40):
         rows.say(f"{number} " + os.urandom(2000).hex())
     full = cli("capture", "--host", "claude-code", str(rows.path))

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -157,6 +158,49 @@ class OpenClaw:
         self.gateway.wait()
         for pid in session_members(self.gateway.pid):
             os.kill(pid, signal.SIGKILL)
+
+    def backdate(self, days: int) -> None:
+        """Moves the host's own times of all its sessions into the past, while it is stopped."""
+        back = days * 86400000
+
+        def earlier(entry: dict[str, Any]) -> dict[str, Any]:
+            times = {k: v - back for k, v in entry.items() if k.endswith("At") and v}
+            return {**entry, **times}
+
+        if not self.modern:
+            index = self.state / "agents/main/sessions/sessions.json"
+            entries = json.loads(index.read_text())
+            index.write_text(json.dumps({k: earlier(v) for k, v in entries.items()}))
+            return
+        with contextlib.closing(
+            sqlite3.connect(self.state / "agents/main/agent/openclaw-agent.sqlite")
+        ) as db:
+            for key, text in db.execute(
+                "SELECT session_key, entry_json FROM session_nodes"
+            ).fetchall():
+                db.execute(
+                    "UPDATE session_nodes SET entry_json=?, updated_at=updated_at-?,"
+                    " last_interaction_at=last_interaction_at-? WHERE session_key=?",
+                    (json.dumps(earlier(json.loads(text))), back, back, key),
+                )
+            db.commit()
+
+    def local(self, text: str) -> subprocess.Popen[bytes]:
+        """A turn without a gateway (`agent --local`)."""
+        return subprocess.Popen(
+            self.cli("agent", "--local", "--agent", "main", "--message", text, "--json"),
+            cwd=self.work,
+            env=self.env(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def configure(self, **sections: Any) -> None:
+        """Sets whole sections of the configuration."""
+        path = self.state / "openclaw.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **sections}, indent=2))
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of the host, to its end."""

@@ -1,7 +1,10 @@
 """Real OpenClaw gateways of both eras: what their model is told after kills, resets, and so on."""
 
+import contextlib
 import json
 import os
+import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator
@@ -9,16 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from swapcache import config, paths
 from swapcache.capture import capture, story
-from swapcache.drill.claude import wait_for
+from swapcache.drill.claude import session_members, wait_for
 from swapcache.drill.model import Model, Request, Script, call, say
 from swapcache.hosts import launcher
 from swapcache.hosts import openclaw_config as openclaw
 from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
+from swapcache.wake import ready, scene, wake
+from tests import disks
 from tests.hosts.conftest import ROWS
-from tests.hosts.openclaw_host import OpenClaw
+from tests.hosts.openclaw_host import TURN_S, OpenClaw
 
 pytestmark = pytest.mark.hosts
 VERSIONS = ("2026.9.6", "2026.5.28")
@@ -32,6 +38,13 @@ def setup(host: OpenClaw) -> None:
     openclaw.place_files()
     path = host.state / "openclaw.json"
     files.publish(str(path), openclaw.installed(path.read_text(), launcher.path()))
+
+
+@pytest.fixture
+def disk(home: Path) -> Iterator[Path]:
+    """A small disk that holds SWAPCACHE_HOME; named before `gateway`, it is there first."""
+    with disks.small(home / "swapcache", "2m") as mount:
+        yield mount
 
 
 @pytest.fixture(params=VERSIONS)
@@ -192,36 +205,138 @@ def test_B3_the_same_bytes_through_a_window_of_turns(gateway: OpenClaw) -> None:
 def test_B6_a_broken_memory_never_costs_a_turn(gateway: OpenClaw, home: Path) -> None:
     gateway.start()
     gateway.turn("First words.")
-    time.sleep(FOLD_S)
-    gateway.stop()
-    (ready,) = (home / "swapcache/state/ready").iterdir()
+    ((store_id, _),) = identity.listing()
     script = home / "swapcache/data/bin/swapcache-hook"
+    real = script.read_text()
     gateway.faulty = True
     faults = ["garbage", "slow"]
     if gateway.modern:  # the shim is the same file: the whole list runs on one era
-        faults += ["numbers", "huge", "no python", "no file"]
-    for fault in faults:
-        if fault == "no file":
-            ready.unlink()
-        elif fault == "garbage":
-            ready.write_bytes(b"\xff{not json")
-        elif fault == "numbers":
-            ready.write_text('{"text": {"restart": 5, "new": [1]}}')
-        elif fault == "huge":
-            ready.write_text('{"text": {"restart": "' + "x" * 3_000_000 + '"}}')
+        faults += ["huge", "no python", "locked store", "no file"]
+    for number, fault in enumerate(faults):
+        key = f"agent:main:direct:p{number}"  # a conversation of its own: its first turn waits
+        place = Path(ready.path(str(gateway.state), "main", str(gateway.work), key))
+        huge = '{"text": {"restart": "' + "x" * 3_000_000 + '"}}'
+        if fault in ("garbage", "slow", "huge"):
+            place.write_bytes(huge.encode() if fault == "huge" else b"\xff{not json")
         script.write_text("#!/bin/sh\nsleep 30\n" if fault == "slow" else "#!/bin/sh\nexit 0\n")
-        if fault == "no python":
-            script.unlink()
-        gateway.start()
-        seen = len(gateway.model.requests)
-        gateway.turn(f"Are you well with {fault}?")
-        assert len(gateway.model.requests) > seen, "the turn went on"
-        told(gateway, seen, f"turn goes on: {fault}")
-        gateway.stop()
-        if fault == "no python":
-            script.touch(mode=0o700)
+        with contextlib.ExitStack() as undo:
+            if fault == "locked store":
+                script.write_text(real)
+                db = sqlite3.connect(paths.database(paths.store_dir(store_id)))
+                undo.enter_context(contextlib.closing(db))
+                db.execute("BEGIN IMMEDIATE")
+            elif fault == "no python":
+                script.unlink()
+            seen = len(gateway.model.requests)
+            gateway.turn(f"Are you well with {fault}?", key=key)
+            assert len(gateway.model.requests) > seen, "the turn went on"
+            told(gateway, seen, f"turn goes on: {fault}")
+            if fault == "locked store":
+                time.sleep(FOLD_S)
+        script.touch(mode=0o700)
     log = (home / "swapcache/state/errors.jsonl").read_text()
     assert "ready file" in log and "took more than 1500 ms" in log, "status shows what happened"
+    assert "held by another process" in log or not gateway.modern
+
+
+@pytest.mark.parametrize("gateway", VERSIONS[:1], indirect=True)
+def test_F4_a_full_disk_never_costs_a_turn(disk: Path, gateway: OpenClaw) -> None:
+    gateway.start()
+    gateway.turn("First words.")
+    wait_for(lambda: bool(identity.listing()), "the first fold")
+    time.sleep(FOLD_S)
+    gateway.faulty = True
+    disks.fill(disk)
+    seen = len(gateway.model.requests)
+    gateway.turn("And with a full disk?")
+    gateway.turn("Still there?", key="agent:main:direct:anna")
+    assert len(gateway.model.requests) == seen + 2, "the turns went on"
+    told(gateway, seen, "turn goes on: full disk")
+    log = Path(paths.error_log())
+    wait_for(lambda: log.exists() and "free some space" in log.read_text(), "the line that says so")
+
+
+def test_A3_without_a_gateway_too(gateway: OpenClaw) -> None:
+    gateway.model.script["OPS-82"] = [endless("stack-crates")]
+    turn = gateway.local("Stack the crates, OPS-82.")
+    wait_for((gateway.work / "started").exists, "the tool call", TURN_S)
+    time.sleep(1.0)
+    turn.kill()
+    turn.wait()
+    for pid in session_members(turn.pid):
+        os.kill(pid, signal.SIGKILL)
+    seen = len(gateway.model.requests)
+    gateway.local("Are you there?").wait()
+    inside = told(gateway, seen, "agent --local, killed in mid-tool")
+    assert "Seal VERIFIED" in inside and "stack-crates" in inside
+
+
+def test_A1_a_rollover_is_told_each_conversation_its_own(gateway: OpenClaw, home: Path) -> None:
+    (home / "link").symlink_to(gateway.work)
+    defaults = json.loads((gateway.state / "openclaw.json").read_text())["agents"]["defaults"]
+    gateway.configure(
+        agents={"defaults": {**defaults, "workspace": str(home / "link")}},
+        session={"reset": {"mode": "idle", "idleMinutes": 60}},
+    )
+    people = {"anna": "ALPHA-1", "bob:thread:7": "BETA-2"}
+    gateway.start()
+    for name, order in people.items():
+        gateway.turn(f"Prepare the order {order}.", key=f"agent:main:direct:{name}")
+    time.sleep(FOLD_S)
+    gateway.stop()
+    gateway.backdate(2)
+    gateway.start()
+    for name, order in people.items():
+        seen = len(gateway.model.requests)
+        gateway.turn("Good morning.", key=f"agent:main:direct:{name}")
+        inside = told(gateway, seen, f"idle rollover: {name}")
+        foreign = (set(people.values()) - {order}).pop()
+        history = str(gateway.model.requests[seen].body["messages"][1:])
+        assert foreign not in inside + history
+        if order in history:  # this era goes on in the same file: nothing is lost
+            assert not gateway.modern and inside == ""
+        else:
+            assert order in inside and "Cause: idle" in inside
+    time.sleep(FOLD_S)
+    ((store_id, owner),) = identity.listing()
+    assert owner.workspace == str(gateway.work), "by its real path"
+    with contextlib.closing(Store(store_id)) as store:
+        everyone = sessions.sessions(store.db)
+        assert sum(capture.report(store, s, 0, 0).messages for s in everyone) == 8, "each once"
+        assert len(everyone) == (4 if gateway.modern else 2)
+
+
+@pytest.mark.parametrize("gateway", VERSIONS[:1], indirect=True)
+def test_B5_one_agent_in_two_workspaces_does_not_mix(gateway: OpenClaw, home: Path) -> None:
+    defaults = json.loads((gateway.state / "openclaw.json").read_text())["agents"]["defaults"]
+    for name in ("alpha", "beta"):
+        (home / name).mkdir()
+        gateway.configure(agents={"defaults": {**defaults, "workspace": str(home / name)}})
+        gateway.start()
+        gateway.turn(f"Do the work of {name}, {name.upper()}-1.")
+        time.sleep(FOLD_S)
+        gateway.stop()
+    asked = {}
+    for store_id, owner in identity.listing():
+        with contextlib.closing(Store(store_id)) as store:
+            (session,) = sessions.sessions(store.db)
+            items = story.refold(store, session)[0].of("request").values()
+            asked[Path(owner.workspace).name] = [i.text for i in items]
+            text = wake.tell(
+                store,
+                scene.Scene(session, session, (), (), "idle", "owner"),
+                config.DEFAULTS,
+                now_wall="2026-11-30T00:00:00+00:00",
+            ).text
+            foreign = "BETA" if owner.workspace.endswith("alpha") else "ALPHA"
+            assert foreign not in text
+    assert asked == {
+        "alpha": ["Do the work of alpha, ALPHA-1."],
+        "beta": ["Do the work of beta, BETA-1."],
+    }
+    for name, texts in asked.items():
+        row = (f"openclaw {gateway.version}", f"two workspaces: {name}", f"{len(texts)} request")
+        ROWS.append((*row, "its own only"))
 
 
 def test_the_directory_hook_alone_tells_the_next_start(gateway: OpenClaw) -> None:

@@ -275,8 +275,18 @@ def _cut_short(store: Store, source: Source) -> int:
         end = position + (len(found[0].body) if found else 0)
         if found is None or end > len(data):
             continue
-        return end if data[position:end] == found[0].body else -1
+        same = data[position:end] == found[0].body and _begins(store, source, data)
+        return end if same else -1
     return 0 if not data else -1
+
+
+def _begins(store: Store, source: Source, data: bytes) -> bool:
+    """True when a transcript begins with the row that was captured first: hosts rewrite headers."""
+    row = store.db.execute(
+        "SELECT seq FROM record WHERE source=? AND position=0", (source.number,)
+    ).fetchone()
+    found = store.record(row[0]) if row else None
+    return found is not None and data.startswith(found[0].body)
 
 
 def _to_boundary(new: follow.New) -> tuple[follow.New, str]:

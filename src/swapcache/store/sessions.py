@@ -216,9 +216,9 @@ def move_cursor(
 
 
 def counts(db: sqlite3.Connection, number: int) -> tuple[int, int, int]:
-    """(rows, readable rows, messages) of the newest generation of a session's transcripts."""
+    """(rows, readable rows, messages) of the transcripts that tell a session's story."""
     total = [0, 0, 0]
-    for source in sources(db, number):
+    for source in story(db, number):
         row = db.execute(
             "SELECT rows, kept, messages FROM source WHERE number=?", (source.number,)
         ).fetchone()
@@ -237,7 +237,7 @@ def add_damages(db: sqlite3.Connection, source: int, damages: list[Damage]) -> N
 def damages(db: sqlite3.Connection, number: int) -> list[Damage]:
     """Everything of a session's transcripts that could not be read."""
     found = []
-    for source in sources(db, number):
+    for source in story(db, number):
         rows = db.execute(
             "SELECT position, size, reason FROM damage WHERE source=? ORDER BY position",
             (source.number,),

@@ -130,3 +130,37 @@ def test_the_state_row_equals_a_fold_of_the_records(
     assert capture.report(store, session, 0, 0).messages == len(said) - left
     assert last == session.last
     store.close()
+
+
+def test_a_header_that_the_host_wrote_anew_begins_a_generation(store: Store, home: Path) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    rows.say("b", "a", "assistant")
+    captured(store, rows.path)
+    text = rows.path.read_text()
+    rows.path.write_text(text.replace('"id": "s"', '"id": "z"'))
+    rows.say("c", "b")
+    session = captured(store, rows.path)
+    report = capture.report(store, session, 0, 0)
+    assert (report.records, report.messages) == (4, 3), "each once"
+    assert asked(store, session) == ["a", "c"]
+    bodies = b"".join(r.body for r, _ in store.read(0, 99) if r.meta["kind"] == "raw")
+    assert bodies.endswith(rows.path.read_bytes()) and bodies.startswith(text.encode())
+    store.close()
+
+
+def test_A5_a_transcript_that_lost_its_end_is_counted_with_what_it_lost(
+    store: Store, home: Path
+) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    whole = rows.path.read_bytes()
+    rows.say("b", "a", "assistant")
+    captured(store, rows.path)
+    rows.path.write_bytes(whole)  # the power went before the host's last write was on the disk
+    rows.say("c", "a")
+    session = captured(store, rows.path)
+    report = capture.report(store, session, 0, 0)
+    assert report.records == 4 and report.messages == 2
+    assert asked(store, session) == ["a", "c"]
+    store.close()
