@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const WAIT_MS = 1500; // once for each process and session key, never again inside a turn
 const QUIET_MS = 300; // after the last message of a turn the fold starts
+const LATEST_MS = 5000; // after the first message that waits for a fold
 const AGAIN_MS = 2000; // and once more: the host may write its transcript later than it says
 const TEXT_LIMIT = 12000; // characters a bootstrap file may have in every version
 const SPOOL_LIMIT = 64 << 20;
@@ -83,14 +84,16 @@ function fold(found, reason, delay = QUIET_MS) {
   if (!found.where.sessionKey) return;
   clearTimeout(found.timer);
   clearTimeout(found.again);
+  found.due ??= Date.now() + LATEST_MS; // turns that follow each other closely put it off, not away
   const run = () => {
+    found.due = undefined;
     try {
       start("fold", found, reason);
     } catch (problem) {
       complain("fold", problem);
     }
   };
-  found.timer = setTimeout(run, delay);
+  found.timer = setTimeout(run, Math.max(0, Math.min(delay, found.due - Date.now())));
   found.again = setTimeout(run, delay + AGAIN_MS);
   found.timer.unref?.();
   found.again.unref?.();
