@@ -14,7 +14,8 @@ errors. Every message says what happened, where, and what to do next.
     │   └── SealError         24  the chain is broken: nothing is appended to it
     ├── KeyProblem            25  the key is missing, loose or not ours
     ├── SelectionError        30  no store or session, or several, fit what was asked for
-    ├── HostError             40  a host is missing, or its configuration cannot be changed safely
+    ├── HostError             40  a host is missing, or its configuration cannot be read
+    │   └── PasteError        11  a configuration has no safe place for us: what to paste is printed
     ├── ConfigError           41  the configuration file is wrong
     └── DrillError            50  the drill did not come out as it must
 
@@ -92,6 +93,20 @@ class HostError(SwapcacheError):
     """A host is not there, or its configuration cannot be changed safely."""
 
     exit_code = 40
+
+
+class PasteError(HostError):
+    """A host's configuration has no safe place for our part; says what to paste."""
+
+    exit_code = 11
+
+    def __init__(self, file: str, problem: Exception, part: object) -> None:
+        import json  # only setup needs it
+
+        super().__init__(
+            f"{file} was not changed: {problem}. Correct it, or put this in by hand:\n"
+            f"{json.dumps(part, indent=2)}"
+        )
 
 
 class ConfigError(SwapcacheError):

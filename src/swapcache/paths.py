@@ -144,9 +144,22 @@ def launcher(env: "Mapping[str, str]" = os.environ) -> str:
     return f"{data_dir(env)}/bin/swapcache-hook"
 
 
-def callers_file(env: "Mapping[str, str]" = os.environ) -> str:
-    """Host configurations that call the launcher, one path a line."""
-    return f"{state_dir(env)}/callers"
+def installs_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """What setup changed outside of our own directories, and how to take it back."""
+    return f"{state_dir(env)}/installs.json"
+
+
+def off_file(workspace: str = "", env: "Mapping[str, str]" = os.environ) -> str:
+    """While it exists nothing is recorded and nothing told: everywhere, or in one workspace."""
+    import hashlib  # rarely needed
+
+    name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24] if workspace else "everywhere"
+    return f"{state_dir(env)}/off/{name}"
+
+
+def opt_out_file(workspace: str) -> str:
+    """The same as a file of the workspace itself, for a team to keep with the project."""
+    return f"{workspace}/.swapcache-off"
 
 
 def backups_dir(env: "Mapping[str, str]" = os.environ) -> str:

@@ -4,7 +4,7 @@ import click
 
 from swapcache import paths
 from swapcache.cli.options import emit, json_option
-from swapcache.hosts import claude_code
+from swapcache.hosts import claude_settings
 
 
 @click.command()
@@ -20,7 +20,7 @@ def command(as_json: bool) -> None:
         "errors": paths.error_log(),
         "spool": paths.spool_file(),
         "config backups": paths.backups_dir(),
-        "claude-code settings": claude_code.settings_file(),
+        "claude-code settings": claude_settings.settings_file(),
     }
     if as_json:
         emit(found)

@@ -1,24 +1,33 @@
-"""swapcache setup: install a host's hooks, after showing the change."""
+"""swapcache setup: install hosts' hooks, after showing the change; then prove that it works."""
 
-import difflib
+from __future__ import annotations
+
 import os
-import subprocess
 import sys
+from functools import partial
 
 import click
 
-from swapcache import __version__, paths
-from swapcache.cli.options import words
+from swapcache import paths
+from swapcache.cli.options import safe, words
+from swapcache.cli.proof import prove
 from swapcache.errors import HostError
-from swapcache.hosts import claude_code, launcher
+from swapcache.hosts import (
+    claude_code,
+    claude_settings,
+    edits,
+    history,
+    injectors,
+    launcher,
+)
 from swapcache.hosts import openclaw_config as openclaw
-from swapcache.store import files
-from swapcache.store.store import now
+from swapcache.store import sessions
+from swapcache.store.store import Store
+from swapcache.wake import scene
 
 EPHEMERAL = ("/uv/archive-v0/", "/uv/builds-v0/", "/pipx/.cache/", "/.cache/pipx/")
-
-
-HOSTS = {claude_code.NAME: claude_code, openclaw.NAME: openclaw}
+IMPORT_S = 4.0
+HOSTS = {claude_settings.NAME: claude_settings, openclaw.NAME: openclaw}
 
 
 @click.command()
@@ -31,134 +40,123 @@ HOSTS = {claude_code.NAME: claude_code, openclaw.NAME: openclaw}
     help="OpenClaw: a directory hook instead of the plugin (gateway only).",
 )
 @click.option("--agents-md", is_flag=True, help="OpenClaw: also a fallback block in AGENTS.md.")
+@click.option("--no-import", is_flag=True, help="Leave the hosts' earlier sessions alone.")
 def command(
-    hosts: tuple[str, ...], dry_run: bool, yes: bool, directory_hook: bool, agents_md: bool
+    hosts: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    directory_hook: bool,
+    agents_md: bool,
+    no_import: bool,
 ) -> None:
-    """Install the hooks of a host: show the diff, ask, back up, write, try the hook.
+    """Install the hooks of a host: show the diff, ask once, back up, write, prove it.
 
-    Only our own entries are added; everything else in the file stays.
+    Only our own entries are added, everything else keeps its bytes. Exit code 11 when a file has no
+    safe place for them: what to paste is printed.
     """
     refuse_ephemeral()
-    chosen = hosts or tuple(n for n, host in HOSTS.items() if os.path.isdir(host.state_dir()))
+    chosen = hosts or tuple(name for name in HOSTS if os.path.isdir(state_dir(name)))
     if not chosen:
         raise HostError(
-            f"no host was found ({claude_code.state_dir()} and {openclaw.state_dir()} do not "
+            f"no host was found ({state_dir('claude-code')} and {openclaw.state_dir()} do not "
             "exist); start the host once, or name it: swapcache setup --host claude-code"
         )
+    changes = plan(chosen, directory_hook, agents_md)
+    show(changes, chosen)
+    if dry_run:
+        return
+    if changes and not yes:
+        ask(f"write {len(changes)} file(s)?")
+    install(changes, chosen)
+    for name in chosen:
+        words(f"proof: a synthetic {name} session was told to the next one, {prove(name):.0f} ms")
+    if not no_import:
+        own_history(chosen)
+    words(
+        "installed. From the next session on the state is recorded (restart a running gateway).\n"
+        "See it: swapcache status, swapcache wake. Stop it: swapcache off. Take it back: "
+        "swapcache uninstall"
+    )
+
+
+def state_dir(name: str) -> str:
+    """Where a host keeps its state."""
+    return claude_code.state_dir() if name == claude_code.NAME else openclaw.state_dir()
+
+
+def plan(
+    chosen: tuple[str, ...], directory_hook: bool = False, agents_md: bool = False
+) -> list[edits.Change]:
+    """The changes that the hosts' files need. Raises HostError, PasteError."""
+    found = []
     for name in chosen:
         edit = HOSTS[name].installed
         if name == openclaw.NAME and directory_hook:
             edit = openclaw.with_hook
-        change(name, edit, dry_run, yes, "install")
+        ours = partial(edit, launcher=paths.launcher())
+        found.append(edits.plan(HOSTS[name].settings_file(), ours))
         if name == openclaw.NAME and agents_md:
-            guide(True, dry_run)
-        if not dry_run:
-            HOSTS[name].place_files()
-            note_caller(HOSTS[name].settings_file())
-    if not dry_run:
-        launcher.install()
-        prove(chosen[0])
-        words(
-            "installed. From the next session on the state is recorded (restart a running gateway);"
-            " `swapcache status` shows it, `swapcache uninstall` takes it back."
-        )
+            found.append(edits.plan(guide_file(), with_guide))
+    return [change for change in found if change is not None]
 
 
-def change(host: str, edit: "claude_code.Edit", dry_run: bool, yes: bool, verb: str) -> bool:
-    """Shows and writes a change of a host's file; False when there is nothing to change."""
-    path = HOSTS[host].settings_file()
-    before = read(path)
-    after = edit(before, paths.launcher())
-    if after == before:
-        words(f"{path}: nothing to {verb}")
-        return False
-    diff = difflib.unified_diff(
-        before.splitlines(),
-        after.splitlines(),
-        path,
-        f"{path} (swapcache {__version__})",
-        "",
-        "",
-        3,
-        "",
-    )
-    click.echo("\n".join(diff))
-    if dry_run:
-        return False
-    if not yes:
-        if not sys.stdin.isatty():
-            raise HostError("nothing was changed: there is no terminal to ask; add --yes")
-        click.confirm(f"change {path}?", abort=True, err=True)
-    if read(path) != before:
-        raise HostError(f"{path} was changed meanwhile; nothing was written: run it again")
-    write(path, before, after)
-    return True
+def guide_file() -> str:
+    """AGENTS.md of OpenClaw's default workspace."""
+    text = edits.read(openclaw.settings_file()) or ""
+    return f"{openclaw.workspace_of(text)}/AGENTS.md"
 
 
-def guide(wanted: bool, dry_run: bool) -> None:
-    """Puts the fallback block into the workspace's AGENTS.md, or takes it out again."""
-    path = f"{openclaw.workspace_of(read(openclaw.settings_file()))}/AGENTS.md"
-    before = read(path)
+def with_guide(text: str) -> str:
+    """AGENTS.md with our fallback block."""
     beside = os.path.join(os.path.dirname(sys.executable), "swapcache")
     program = beside if os.path.exists(beside) else f"{sys.executable} -m swapcache.cli"
-    after = (
-        openclaw.with_fallback(before, f"{program} wake")
-        if wanted
-        else openclaw.without_fallback(before)
-    )
-    if after == before:
-        return
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, "", "", 1, "")
-    click.echo("\n".join(lines))
-    if dry_run or not os.path.isdir(os.path.dirname(path)):
-        return
-    if after:
-        write(path, before, after)
-    else:
-        os.unlink(path)
+    return openclaw.with_fallback(text, f"{program} wake")
 
 
-def read(path: str) -> str:
-    """The settings file, empty when there is none. Raises HostError."""
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as problem:
-        raise HostError(f"{path} cannot be read ({problem}); nothing was changed") from problem
+def show(changes: list[edits.Change], chosen: tuple[str, ...]) -> None:
+    """Every change, every file that would be made, every other tool at the same place."""
+    for change in changes:
+        click.echo(change.diff())
+    if not changes:
+        words("the hosts' files are as wanted already")
+    made = [paths.launcher()]
+    if openclaw.NAME in chosen:
+        made += [f"{paths.plugin_dir(openclaw.NAME)}/{name}" for name in openclaw.ASSETS]
+    for path in made:
+        if not os.path.exists(path):
+            words(f"creates {path}")
+    for other in injectors.found():
+        if other.host in chosen:
+            cost = "its cost shows nowhere" if other.tokens is None else f"{other.tokens} tokens"
+            words(
+                f"beside us: {other.name} ({other.where}), {cost} at the last session start; "
+                f"ours: at most {_budget()}"
+            )
 
 
-def write(path: str, before: str, after: str) -> None:
-    """Backs the file up and replaces it; a link is followed, so that it stays one."""
-    real = os.path.realpath(path)
-    mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else 0o600
-    if before:
-        name = f"{now().replace(':', '')}-{os.urandom(2).hex()}-{os.path.basename(real)}"
-        files.publish_private(f"{paths.backups_dir()}/{name}", before)
-        words(f"backup: {paths.backups_dir()}/{name}")
-    files.publish_private(real, after)
-    os.chmod(real, mode)
+def _budget() -> int:
+    from swapcache import config
+    from swapcache.store import files
+
+    return int(config.load(files.publish_private)["wake"]["budget"])
 
 
-def _callers() -> list[str]:
-    try:
-        with open(paths.callers_file(), encoding="utf-8") as file:
-            return [line for line in file.read().splitlines() if line]
-    except FileNotFoundError:
-        return []
+def ask(question: str) -> None:
+    """Asks once. Raises HostError without a terminal."""
+    if not sys.stdin.isatty():
+        raise HostError("nothing was changed: there is no terminal to ask; add --yes")
+    click.confirm(question, abort=True, err=True)
 
 
-def note_caller(path: str) -> None:
-    """Remembers a configuration that calls the launcher."""
-    files.publish_private(paths.callers_file(), "\n".join(sorted({*_callers(), path})) + "\n")
-
-
-def forget_callers(gone: list[str]) -> list[str]:
-    """Forgets configurations; gives those that still call the launcher."""
-    left = [path for path in _callers() if path not in gone and paths.launcher() in read(path)]
-    files.publish(paths.callers_file(), "\n".join(left) + "\n")
-    return left
+def install(changes: list[edits.Change], chosen: tuple[str, ...]) -> None:
+    """Writes our own files first, then the hosts' files that name them."""
+    launcher.install()
+    for name in chosen:
+        HOSTS[name].place_files()
+    for change in changes:
+        backup = edits.apply(change)
+        if backup:
+            words(f"backup: {backup}")
 
 
 def refuse_ephemeral() -> None:
@@ -170,10 +168,32 @@ def refuse_ephemeral() -> None:
         )
 
 
-def prove(host: str) -> None:
-    """Calls the launcher as a host does, with an event that stores nothing. Raises HostError."""
-    run = [paths.launcher(), host, "Notification"]
-    done = subprocess.run(run, input=b"{}", capture_output=True, check=False)  # noqa: S603
-    if done.returncode or done.stdout or done.stderr:
-        said = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
-        raise HostError(f"the hook does not run: exit {done.returncode}, {said!r}")
+def own_history(chosen: tuple[str, ...]) -> None:
+    """Imports what fits into some seconds and shows the person's own last task."""
+    done = history.quick(chosen, IMPORT_S)
+    for problem in done.failed:
+        words(f"not imported: {problem}")
+    if not done.sessions:
+        words("no earlier session was found" if not done.failed else "no session was imported")
+        return
+    reports = [report for _, _, report in done.sessions]
+    rows, kept = sum(r.records for r in reports), sum(r.kept for r in reports)
+    lost = sum(len(r.lost) for r in reports)
+    left = done.found - len(done.sessions) - len(done.failed)
+    words(
+        f"{done.found} sessions found, {len(reports)} imported: {kept} of {rows} rows readable, "
+        f"{lost} damaged" + (f"; {left} left for `swapcache capture`" if left else "")
+    )
+    past, store_id, _ = done.sessions[0]
+    store = Store(store_id)
+    try:
+        found = next(iter(sessions.windows(store.db, past.key)), None)
+        state = scene.known(store, found)[0]
+        last = next((i.text for i in reversed(state.items) if i.kind == "request"), "")
+        following = next((i.text for i in state.items if i.kind == "next"), "")
+        task = next((i.text for i in state.items if i.kind == "task" and i.status != "done"), "")
+        click.echo(f"your last session: {past.workspace} ({past.host})")
+        click.echo(f"  last request: {safe(last, store)[:300] or '-'}")
+        click.echo(f"  next: {safe(following or task, store)[:300] or '-'}")
+    finally:
+        store.close()

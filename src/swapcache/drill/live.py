@@ -14,7 +14,7 @@ from swapcache.drill import drill
 from swapcache.drill.claude import Claude, find_program, wait_for
 from swapcache.drill.model import Model, Request, Script, call, say
 from swapcache.errors import DrillError
-from swapcache.hosts import claude_code, launcher
+from swapcache.hosts import claude_code, claude_settings, launcher
 from swapcache.store import files
 from swapcache.transcripts.text import FRAME_OPEN
 
@@ -28,7 +28,7 @@ def install(host: Claude) -> None:
     launcher.install()
     settings = host.home / ".claude/settings.json"
     before = settings.read_text() if settings.exists() else ""
-    files.publish(str(settings), claude_code.installed(before, launcher.path()))
+    files.publish(str(settings), claude_settings.installed(before, launcher.path()))
 
 
 def blocks(request: Request) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """OpenClaw's configuration: our plugin or directory hook in openclaw.json, our block in AGENTS.md.
 
-Owns the edits and the files that they name. Promises to add and remove our own entries only, and
-not to edit a file that is no plain JSON. Never touches MEMORY.md, USER.md or a memory file.
+Owns the edits and the files that they name. Promises to add and remove our own entries only:
+everything else keeps its exact bytes (spans.py). Never touches MEMORY.md, USER.md or a memory file.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ import json
 import os
 
 from swapcache import paths
-from swapcache.errors import HostError
-from swapcache.hosts import rendering
+from swapcache.errors import PasteError
+from swapcache.hosts import spans
 from swapcache.hosts.openclaw import NAME as NAME
 from swapcache.store import files
 from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
-
-    Edit = Callable[[str, str], str]
 
 HOOK = "swap-cache-loader"
 ASSETS = (
@@ -53,78 +51,78 @@ def settings_file(env: Mapping[str, str] = os.environ) -> str:
 def installed(text: str, launcher: str) -> str:
     """openclaw.json with our plugin in it; the same text when it is there already.
 
-    Raises HostError, with what to paste, when the file holds more than plain JSON.
+    Raises PasteError, with what to paste, when there is no safe place for it.
     """
-    config = _parse(text)
-    plugins = _object(config, "plugins")
-    places = _object(plugins, "load").setdefault("paths", [])
-    if not isinstance(places, list):
-        raise HostError('"plugins.load.paths" in openclaw.json is no list; correct it first')
-    if paths.plugin_dir(NAME) not in places:
-        places.append(paths.plugin_dir(NAME))
-    _object(plugins, "entries")["swapcache"] = {"enabled": True}
-    allowed = plugins.get("allow")
-    if isinstance(allowed, list) and "swapcache" not in allowed:
-        allowed.append("swapcache")  # a list that names others would keep us out
-    return rendering.render(config, text)
+    try:
+        plugins = mapping(_value(text).get("plugins"))
+        places = mapping(plugins.get("load")).get("paths")
+        if "plugins" not in _value(text):
+            return spans.put(text, ("plugins",), _plugins())
+        if not (isinstance(places, list) and paths.plugin_dir(NAME) in places):
+            text = spans.append(text, ("plugins", "load", "paths"), paths.plugin_dir(NAME))
+        text = spans.put(text, ("plugins", "entries", "swapcache"), {"enabled": True})
+        allowed = plugins.get("allow")
+        if isinstance(allowed, list) and "swapcache" not in allowed:
+            text = spans.append(text, ("plugins", "allow"), "swapcache")  # it would keep us out
+        return text
+    except spans.SpanError as problem:
+        raise PasteError("openclaw.json", problem, {"plugins": _plugins()}) from problem
 
 
 def with_hook(text: str, launcher: str) -> str:
-    """openclaw.json with the directory hook instead of the plugin. Raises HostError."""
-    config = _parse(text)
-    internal = _object(_object(config, "hooks"), "internal")
-    internal["enabled"] = True
-    places = _object(internal, "load").setdefault("extraDirs", [])
+    """openclaw.json with the directory hook instead of the plugin. Raises PasteError."""
     folder = f"{paths.plugin_dir(NAME)}/hooks"
-    if not isinstance(places, list):
-        raise HostError('"hooks.internal.load.extraDirs" in openclaw.json is no list')
-    if folder not in places:
-        places.append(folder)
-    _object(internal, "entries")[HOOK] = {"enabled": True}
-    return rendering.render(config, text)
+    whole = {
+        "enabled": True,
+        "load": {"extraDirs": [folder]},
+        "entries": {HOOK: {"enabled": True}},
+    }
+    try:
+        internal = mapping(mapping(_value(text).get("hooks")).get("internal"))
+        if not internal:
+            return spans.put(text, ("hooks", "internal"), whole)
+        if internal.get("enabled") is not True:
+            text = spans.put(text, ("hooks", "internal", "enabled"), True)
+        places = mapping(internal.get("load")).get("extraDirs")
+        if not (isinstance(places, list) and folder in places):
+            text = spans.append(text, ("hooks", "internal", "load", "extraDirs"), folder)
+        return spans.put(text, ("hooks", "internal", "entries", HOOK), {"enabled": True})
+    except spans.SpanError as problem:
+        raise PasteError("openclaw.json", problem, {"hooks": {"internal": whole}}) from problem
 
 
-def removed(text: str, launcher: str) -> str:
-    """openclaw.json without our plugin and hook; what setup made empty goes too."""
-    config = _parse(text)
-    _remove_hook(config)
-    plugins = mapping(config.get("plugins"))
-    load, entries = mapping(plugins.get("load")), mapping(plugins.get("entries"))
-    places, allowed = load.get("paths"), plugins.get("allow")
-    if isinstance(places, list) and paths.plugin_dir(NAME) in places:
-        places.remove(paths.plugin_dir(NAME))
-    entries.pop("swapcache", None)
-    if isinstance(allowed, list) and "swapcache" in allowed:
-        allowed.remove("swapcache")
-    for owner, key in (
-        (load, "paths"),
-        (plugins, "load"),
-        (plugins, "entries"),
-        (config, "plugins"),
-    ):
-        if key in owner and not owner[key]:
-            del owner[key]
-    return rendering.render(config, text)
+def removed(text: str, launcher: str, was: str = "") -> str:
+    """openclaw.json without our plugin and hook; what setup made empty goes too.
 
-
-def _remove_hook(config: dict[str, Any]) -> None:
-    hooks = mapping(config.get("hooks"))
-    internal = mapping(hooks.get("internal"))
-    load, entries = mapping(internal.get("load")), mapping(internal.get("entries"))
-    places = load.get("extraDirs")
+    `was` is the text before ours came in, where it is known. Raises SpanError.
+    """
+    if not text.strip():
+        return text
+    keep = frozenset(spans.empty(spans.parse(was))) if was.strip() else frozenset()
+    text = spans.drop(
+        text, ("plugins", "load", "paths"), lambda p: p == paths.plugin_dir(NAME), keep
+    )
+    text = spans.cut(text, ("plugins", "entries", "swapcache"), keep)
+    text = spans.drop(text, ("plugins", "allow"), lambda name: name == "swapcache", keep)
     folder = f"{paths.plugin_dir(NAME)}/hooks"
-    ours = (isinstance(places, list) and folder in places) or HOOK in entries
-    if not ours:
-        return
-    if isinstance(places, list) and folder in places:
-        places.remove(folder)
-    entries.pop(HOOK, None)
-    owners = [(load, "extraDirs"), (internal, "load"), (internal, "entries")]
-    if internal.keys() <= {"enabled", "load", "entries"} and not entries:
-        owners += [(internal, "enabled")] if not places else []
-    for owner, key in [*owners, (hooks, "internal"), (config, "hooks")]:
-        if key in owner and (not owner[key] or key == "enabled"):
-            del owner[key]
+    hooked = text
+    text = spans.drop(text, ("hooks", "internal", "load", "extraDirs"), lambda p: p == folder, keep)
+    text = spans.cut(text, ("hooks", "internal", "entries", HOOK), keep)
+    left = mapping(mapping(_value(text).get("hooks")).get("internal"))
+    if text != hooked and left == {"enabled": True}:  # as setup made it
+        text = spans.cut(text, ("hooks", "internal", "enabled"))
+    return text
+
+
+def _plugins() -> dict[str, Any]:
+    return {
+        "load": {"paths": [paths.plugin_dir(NAME)]},
+        "entries": {"swapcache": {"enabled": True}},
+    }
+
+
+def _value(text: str) -> dict[str, Any]:
+    return mapping(spans.parse(text).value) if text.strip() else {}
 
 
 # -- the fallback in AGENTS.md ---------------------------------------------------------------------
@@ -132,7 +130,7 @@ def _remove_hook(config: dict[str, Any]) -> None:
 
 def workspace_of(text: str) -> str:
     """The default workspace that a configuration names."""
-    defaults = mapping(mapping(_parse(text).get("agents")).get("defaults"))
+    defaults = mapping(mapping(_value(text).get("agents")).get("defaults"))
     return string(defaults.get("workspace")) or f"{state_dir()}/workspace"
 
 
@@ -144,7 +142,7 @@ def with_fallback(text: str, command: str) -> str:
     return f"{bare}{glue}{block}"
 
 
-def without_fallback(text: str) -> str:
+def without_fallback(text: str, was: str = "") -> str:
     """AGENTS.md as it was: our block and the blank line that setup put before it go."""
     start, end = text.find(BEGIN), text.find(END)
     if start < 0 or end < start:
@@ -180,29 +178,3 @@ def remove_files() -> None:
             os.unlink(f"{paths.plugin_dir(NAME)}/{name}")
         except FileNotFoundError:
             continue
-
-
-def _object(owner: dict[str, Any], key: str) -> dict[str, Any]:
-    value = owner.setdefault(key, {})
-    if not isinstance(value, dict):
-        raise HostError(f'"{key}" in openclaw.json is no object; correct it first')
-    return value
-
-
-def _parse(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except ValueError as problem:
-        snippet = {
-            "plugins": {
-                "load": {"paths": [paths.plugin_dir(NAME)]},
-                "entries": {"swapcache": {"enabled": True}},
-            }
-        }
-        raise HostError(
-            f"openclaw.json is no plain JSON ({problem}), so it is not edited; add this to it:\n"
-            f"{json.dumps(snippet, indent=2)}"
-        ) from problem
-    if not isinstance(value, dict):
-        raise HostError("openclaw.json holds no object; correct it first")
-    return value

@@ -64,6 +64,18 @@ def current(path: str, session_key: str) -> str:
     return str(row[0]) if row and row[0] else ""
 
 
+def keys(path: str) -> list[str]:
+    """The session keys of a database. Raises SourceError."""
+    db = connect(path)
+    try:
+        rows = db.execute("SELECT session_key FROM session_nodes ORDER BY session_key").fetchall()
+    except sqlite3.Error as problem:
+        raise SourceError(f"{path} has no sessions as we know them: {problem}") from problem
+    finally:
+        db.close()
+    return [str(row[0]) for row in rows]
+
+
 def interrupted(path: str, session_key: str) -> tuple[str, str]:
     """(message as JSON, time in ms) of the newest input that never became an event, or empties.
 

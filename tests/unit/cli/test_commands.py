@@ -273,57 +273,6 @@ def test_status_and_paths(rows: Claude, home: Path) -> None:
     assert all(str(home) in path for path in found.values())
 
 
-def test_setup_shows_asks_writes_and_takes_back(home: Path) -> None:
-    settings = home / ".claude/settings.json"
-    settings.parent.mkdir()
-    before = '{\n    "model": "opus",\n    "hooks": {\n        "Stop": []\n    }\n}\n'
-    settings.write_text(before)
-    dry = run("setup", "--host", "claude-code", "--dry-run")
-    assert dry.returncode == 0 and "+" in dry.stdout and settings.read_text() == before
-    unasked = run("setup", "--host", "claude-code")
-    assert unasked.returncode == 40 and "--yes" in unasked.stderr
-    assert settings.read_text() == before
-    done = run("setup", "--host", "claude-code", "--yes")
-    assert done.returncode == 0, done.stderr
-    after = json.loads(settings.read_text())
-    assert after["model"] == "opus"
-    assert len(after["hooks"]) == 8
-    assert after["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"] == 20
-    assert os.access(paths.launcher(), os.X_OK)
-    (backup,) = Path(paths.backups_dir()).iterdir()
-    assert backup.read_text() == before
-    again = run("setup", "--host", "claude-code", "--yes")
-    assert again.returncode == 0 and "nothing to install" in again.stderr
-    gone = run("uninstall", "--yes")
-    assert gone.returncode == 0
-    assert paths.launcher() not in settings.read_text()
-    assert json.loads(settings.read_text())["model"] == "opus"
-    assert not os.path.exists(paths.launcher())
-
-
-@pytest.mark.parametrize("text", ["{broken", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}'])
-def test_settings_that_cannot_be_changed_safely_stay(home: Path, text: str) -> None:
-    settings = home / ".claude/settings.json"
-    settings.parent.mkdir()
-    settings.write_text(text)
-    done = run("setup", "--host", "claude-code", "--yes")
-    assert done.returncode == 40 and done.stderr and settings.read_text() == text
-
-
-def test_setup_keeps_other_hooks_and_symlinks(home: Path) -> None:
-    real = home / "dotfiles.json"
-    other = {"hooks": [{"type": "command", "command": "mine"}]}
-    real.write_text(json.dumps({"hooks": {"Stop": [other]}}))
-    settings = home / ".claude/settings.json"
-    settings.parent.mkdir()
-    settings.symlink_to(real)
-    assert run("setup", "--host", "claude-code", "--yes").returncode == 0
-    assert settings.is_symlink()
-    assert json.loads(real.read_text())["hooks"]["Stop"][0] == other
-    assert run("uninstall", "--yes").returncode == 0
-    assert json.loads(real.read_text()) == {"hooks": {"Stop": [other]}}
-
-
 def test_wrong_configuration_is_named(rows: Claude, home: Path, project: Path) -> None:
     folder = home / "swapcache/config"
     folder.mkdir(parents=True)

@@ -1,0 +1,170 @@
+"""What the hosts recorded before we came: their transcripts, the newest first.
+
+Owns where a host's history lies and its quick import. Promises to stop in time, and to say what was
+left. Never reads a transcript that a store has captured already twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from swapcache import config
+from swapcache.capture import capture, events, follow, process
+from swapcache.errors import SwapcacheError
+from swapcache.hosts import claude_code, openclaw, openclaw_config
+from swapcache.model import Event, Session
+from swapcache.store import files, identity, sessions
+from swapcache.store.store import Store, open_store
+from swapcache.transcripts import formats, lines
+from swapcache.transcripts import openclaw as database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from swapcache.model import Capture
+
+MAY_LIVE_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One session of a host's history."""
+
+    host: str
+    session: str
+    key: str
+    transcript: str
+    workspace: str
+    agent: str
+    wall_ns: int
+    """When its transcript was last written; only the order of import goes by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a quick import did."""
+
+    found: int
+    sessions: list[tuple[Past, str, Capture]]
+    """(session, store, report) of what was imported, the newest first."""
+    failed: list[str]
+
+
+def listing(host: str) -> list[Past]:
+    """The sessions of a host, the newest first."""
+    found = _claude() if host == claude_code.NAME else _openclaw()
+    return sorted(found, key=lambda past: past.wall_ns, reverse=True)
+
+
+def quick(hosts: tuple[str, ...], seconds: float) -> Imported:
+    """Imports sessions, the newest first, until the time is over."""
+    past = sorted((p for h in hosts for p in listing(h)), key=lambda p: p.wall_ns, reverse=True)
+    end = time.monotonic() + seconds
+    done, failed = [], []
+    for one in past:
+        if time.monotonic() > end:
+            break
+        try:
+            done.append((one, *_import(one)))
+        except SwapcacheError as problem:
+            failed.append(f"{one.transcript}: {problem}")
+    return Imported(len(past), done, failed)
+
+
+def _import(past: Past) -> tuple[str, Capture]:
+    state = (
+        claude_code.state_dir() if past.host == claude_code.NAME else openclaw_config.state_dir()
+    )
+    whose = identity.identify(past.host, state, past.workspace, past.agent)
+    event = Event(past.host, "import", whose, past.session, past.key, past.transcript)
+    event = event._replace(direct=past.host != openclaw.NAME or openclaw.direct(past.key))
+    settings = config.load(files.publish_private)
+    store = open_store(whose)
+    try:
+        new, more = 0, True
+        while more:
+            done = events.record(store, event, settings)
+            new, more = new + done.rows, done.more
+        if past.host == openclaw.NAME:  # the running conversation: its next turn is told
+            openclaw.run(store, event._replace(name="fold"), settings)
+        session: Session | None = sessions.find_session(store.db, past.key, past.session)
+        if session is None:
+            raise SwapcacheError("nothing was stored")
+        if past.host == claude_code.NAME:
+            _settle(store, session, past)
+        return store.id, capture.report(store, session, new, 0)
+    finally:
+        store.close()
+
+
+def _settle(store: Store, session: Session, past: Past) -> None:
+    """Nobody runs an old session; one that was just written may still live, unseen by us."""
+    with store.writing():
+        if time.time_ns() - past.wall_ns < MAY_LIVE_S * 1_000_000_000:
+            sessions.run(store.db, session.number, process.UNKNOWN)
+        else:
+            ended = session.touched
+            sessions.touch(store.db, session.number, ended, ended=ended, reason="imported")
+
+
+def _claude() -> Iterator[Past]:
+    folder = f"{claude_code.state_dir()}/projects"
+    reader = formats.by_name(claude_code.NAME)
+    for directory, _, names in os.walk(folder):
+        for name in names:
+            path = f"{directory}/{name}"
+            if not name.endswith(".jsonl") or name.startswith("agent-"):
+                continue
+            values = _first(path)
+            session = next((s for v in values if (s := reader.session_of(v))), "")
+            work = next((w for v in values if (w := reader.workspace_of(v))), "")
+            if session and work:
+                at = os.stat(path).st_mtime_ns
+                yield Past(claude_code.NAME, session, session, path, work, "default", at)
+
+
+def _first(path: str) -> list[dict[str, Any]]:
+    try:
+        file = files.open_regular(path)
+    except SwapcacheError:
+        return []
+    try:
+        rows = lines.split(0, os.pread(file, 64 << 10, 0))
+    finally:
+        os.close(file)
+    return [row.value for row in rows if row.value is not None]
+
+
+def _openclaw() -> Iterator[Past]:
+    state = openclaw_config.state_dir()
+    work = openclaw_config.workspace_of(_text(openclaw_config.settings_file()))
+    agents = f"{state}/agents"
+    for agent in sorted(os.listdir(agents)) if os.path.isdir(agents) else ():
+        path = f"{agents}/{agent}/agent/openclaw-agent.sqlite"
+        keys = database.keys(path) if os.path.exists(path) else _keys(f"{agents}/{agent}/sessions")
+        for key in keys:
+            session, transcript = openclaw.locate(state, agent, key, "")
+            real = path if transcript.startswith(follow.DATABASE) else transcript
+            if session and os.path.exists(real):
+                at = os.stat(real).st_mtime_ns
+                yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _keys(folder: str) -> list[str]:
+    try:
+        with open(f"{folder}/sessions.json", encoding="utf-8") as file:
+            return sorted(json.load(file))
+    except (OSError, ValueError):
+        return []
