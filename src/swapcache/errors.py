@@ -4,7 +4,7 @@ Owns the tree below and its exit codes. A verdict, a damage report and a receipt
 errors. Every message says what happened, where, and what to do next.
 
     SwapcacheError            10
-    ├── SourceError           11  a transcript cannot be read, or is none
+    ├── SourceError           14  a transcript cannot be read, or is none
     │   ├── FormatError       12  its content is no transcript that we know
     │   └── MissingSourceError 13  there is no such file
     ├── StoreError            20  a store cannot be opened or written
@@ -32,7 +32,7 @@ class SwapcacheError(Exception):
 class SourceError(SwapcacheError):
     """A transcript cannot be read: missing, a directory, no permission, not a regular file."""
 
-    exit_code = 11
+    exit_code = 14
 
 
 class MissingSourceError(SourceError):

@@ -52,8 +52,12 @@ def main(argv: list[str]) -> int:
     event: Event | None = None
     try:
         host, name = argv[0], argv[1]
+        if os.path.exists(paths.off_file()):
+            return 0
         payload = json.loads(os.environ.get(PAYLOAD) or sys.stdin.buffer.read() or b"{}")
         event = parse(host, name, payload)
+        if event is not None and _off(event.identity.workspace):
+            return 0
         if event is not None:
             answer, more = handle(event)
     except Exception as problem:  # the one place: a host must never be disturbed
@@ -68,6 +72,13 @@ def main(argv: list[str]) -> int:
     except Exception as problem:  # the host closed its end, or no process can be started
         _log(argv, problem, event)
     return 0
+
+
+def _off(workspace: str) -> bool:
+    """True where the owner, or the project itself, wants nothing recorded and nothing told."""
+    return os.path.exists(paths.off_file(workspace)) or os.path.exists(
+        paths.opt_out_file(workspace)
+    )
 
 
 def parse(host: str, name: str, payload: "dict[str, Any]") -> Event | None:
@@ -102,7 +113,7 @@ def handle(event: Event) -> tuple[bytes, bool]:
         from swapcache.wake import wake
 
         _reserve()
-        _drain()
+        drain()
         woken = wake.start(store, event, settings, newest_failure(event.identity.workspace))
         more = events.behind(store, event.session_key, event.session_id)
         return claude_code.answer(woken.text), more
@@ -195,7 +206,7 @@ def _spool(argv: list[str], payload: "dict[str, Any]", event: Event, problem: Ex
         return
 
 
-def _drain() -> None:
+def drain() -> None:
     """Stores what was spooled; lines that still fail go back. Never raises."""
     try:
         for taken in _take_spools():

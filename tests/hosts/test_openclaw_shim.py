@@ -132,3 +132,18 @@ def test_G6_without_its_files_the_shim_is_inert(shim: Path) -> None:
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)[0][0] == []
     assert not Path(paths.error_log()).exists()
+
+
+@pytest.mark.parametrize("where", ["everywhere", "here", "in the project"])
+def test_off_serves_nothing(shim: Path, where: str) -> None:
+    file = {
+        "everywhere": Path(paths.off_file()),
+        "here": Path(paths.off_file(str(shim))),
+        "in the project": Path(paths.opt_out_file(str(shim))),
+    }[where]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    assert [contents for contents, _ in served(shim, (TURN,))] == [[]]
+    file.unlink()
+    assert [contents for contents, _ in served(shim, (TURN,))] == [["R"]]
+    assert not Path(paths.error_log()).exists()

@@ -227,3 +227,43 @@ def test_G2_an_empty_path_and_a_hostile_workspace_change_nothing(project: Path, 
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert failures() == []
+
+
+@pytest.mark.parametrize("where", ["everywhere", "here", "in the project"])
+def test_off_stops_at_once_and_on_goes_on(where: str, project: Path, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("sweep the yard")
+    payload = {"session_id": "s1", "transcript_path": str(rows.path)}
+    call("Stop", payload, project)
+    call("SessionEnd", payload, project)
+    file = {
+        "everywhere": Path(paths.off_file()),
+        "here": Path(paths.off_file(str(project))),
+        "in the project": Path(paths.opt_out_file(str(project))),
+    }[where]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    before = store_of(project).head()
+    rows.say("swept")
+    assert call("Stop", payload, project).stdout == b""
+    assert call("SessionStart", {"session_id": "s2"}, project).stdout == b""
+    assert store_of(project).head() == before and failures() == []
+    file.unlink()
+    assert b"sweep the yard" in call("SessionStart", {"session_id": "s2"}, project).stdout
+
+
+def test_F2_what_was_injected_says_its_cost(project: Path, home: Path) -> None:
+    first = Claude(home / "t.jsonl")
+    first.user("sweep the yard")
+    call("Stop", {"session_id": "s1", "transcript_path": str(first.path)}, project)
+    call("SessionEnd", {"session_id": "s1"}, project)
+    call("SessionStart", {"session_id": "s2"}, project)
+    rows = Claude(home / "u.jsonl", session="s2")
+    rows.user("go on")
+    for _ in range(3):
+        rows.say("yes")
+    call("Stop", {"session_id": "s2", "transcript_path": str(rows.path)}, project)
+    program = [sys.executable, "-m", "swapcache.cli", "wake", "--last", "--json"]
+    done = subprocess.run(program, cwd=project, capture_output=True, check=True)
+    value = json.loads(done.stdout)
+    assert value["answers"] == 3 and value["tokens_total"] == 3 * value["tokens"] > 0

@@ -218,7 +218,7 @@ def test_a_deleted_nested_worktree_does_not_fall_to_the_outer_one(home: Path) ->
     assert identity.workspace_of(str(gone)) == str(gone)
 
 
-def test_the_spool_of_a_killed_drain_is_taken_up(project: Path, home: Path) -> None:
+def test_the_spool_of_a_killeddrain_is_taken_up(project: Path, home: Path) -> None:
     from swapcache import hook
 
     whose = identity.identify("claude-code", claude_code.state_dir(), str(project))
@@ -232,7 +232,7 @@ def test_the_spool_of_a_killed_drain_is_taken_up(project: Path, home: Path) -> N
     }
     orphan = Path(f"{paths.spool_file()}.999999")
     orphan.write_text(json.dumps(line) + "\n")
-    hook._drain()
+    hook.drain()
     assert not orphan.exists()
     store = open_store(whose)
     found = sessions.find_session(store.db, "s1", "s1")

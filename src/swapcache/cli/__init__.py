@@ -16,8 +16,11 @@ from swapcache.errors import StoreError, SwapcacheError
 COMMANDS = {
     "setup": "install the hooks of an agent host, after showing the change",
     "uninstall": "take our hooks out again",
+    "off": "stop at once, everywhere or --here",
+    "on": "go on",
     "drill": "kill a session in mid-turn and show what the next one is told",
     "status": "stores, sizes, the newest injection, failures",
+    "doctor": "check everything that can be wrong, and mend what is safe",
     "capture": "store a transcript",
     "wake": "what a next session is told; --last: what was injected",
     "state": "show the working state, or state tasks, next actions and insights",

@@ -27,20 +27,20 @@ def command(agent: str | None, workspace: str | None, store_id: str | None, as_j
         wanted = identity.select(agent, workspace, None, store_id)
         known = [pair for pair in known if pair[0] == wanted]
     stores = [_store(store_id) for store_id, _ in known]
-    failures = _failures()
+    failed = failures()
     value: dict[str, Any] = {
         "hosts": {
             name: _installed(host.settings_file(), mark(name)) for name, host in HOSTS.items()
         },
         "stores": stores,
-        "failures": failures,
+        "failures": failed,
         "spooled": _size(paths.spool_file()),
     }
     if as_json:
         emit(value)
     else:
         _print(value)
-    if failures or any(s["verdict"] != "VERIFIED" for s in stores):
+    if failed or any(s["verdict"] != "VERIFIED" for s in stores):
         sys.exit(1)
 
 
@@ -102,7 +102,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _failures() -> list[dict[str, Any]]:
+def failures() -> list[dict[str, Any]]:
     """The newest ten lines of the error log."""
     try:
         with open(paths.error_log(), "rb") as file:

@@ -140,12 +140,16 @@ def _last(store: Store, as_json: bool) -> None:
     if seq is None:
         raise SelectionError("nothing was injected yet in this workspace")
     kept = receipts.read(store, seq)
+    answers = receipts.answers(store, seq)
     if as_json:
-        emit({**kept._asdict(), "chars": len(kept.text), "bytes": len(kept.text.encode())})
+        sizes = {"chars": len(kept.text), "bytes": len(kept.text.encode())}
+        total = {"answers": answers, "tokens_total": kept.tokens * answers}
+        emit({**kept._asdict(), **sizes, **total})
         return
     click.echo(kept.text)
     size = len(kept.text.encode())
     words(
         f"injected {kept.wall} into session {kept.session}: form {kept.form}, cause {kept.cause}, "
-        f"seal {kept.verdict}, {size} bytes, about {kept.tokens} tokens (record #{seq})"
+        f"seal {kept.verdict}, {size} bytes, about {kept.tokens} tokens (record #{seq}); "
+        f"{answers} answers since then carried it: about {kept.tokens * answers} tokens"
     )

@@ -101,6 +101,15 @@ def _is_ours(hook: Any, launcher: str) -> bool:
     return launcher in string(mapping(hook).get("command"))
 
 
+def switched_off(text: str) -> list[str]:
+    """Settings that keep the host from calling hooks."""
+    try:
+        settings = mapping(spans.parse(text).value) if text.strip() else {}
+    except spans.SpanError:
+        return []
+    return ["disableAllHooks: true"] if settings.get("disableAllHooks") is True else []
+
+
 def place_files() -> None:
     """This host needs no files beside the launcher."""
 

@@ -59,6 +59,14 @@ def text() -> str:
     )
 
 
+def interpreter(text: str) -> str:
+    """The interpreter that a launcher names; empty when it names none."""
+    for line in text.splitlines():
+        if line.startswith("python="):
+            return next(iter(shlex.split(line.removeprefix("python="))), "")
+    return ""
+
+
 def install() -> bool:
     """Writes the launcher; False when it is up to date already. Raises StoreError."""
     wanted = text()

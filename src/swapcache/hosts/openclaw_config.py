@@ -130,7 +130,7 @@ def _value(text: str) -> dict[str, Any]:
 
 def workspace_of(text: str) -> str:
     """The default workspace that a configuration names."""
-    defaults = mapping(mapping(_value(text).get("agents")).get("defaults"))
+    defaults = mapping(mapping(_parsed(text).get("agents")).get("defaults"))
     return string(defaults.get("workspace")) or f"{state_dir()}/workspace"
 
 
@@ -154,6 +154,52 @@ def without_fallback(text: str, was: str = "") -> str:
     return before + after
 
 
+def hooked(text: str) -> bool:
+    """True when the directory hook stands in a configuration, instead of the plugin."""
+    internal = mapping(mapping(_parsed(text).get("hooks")).get("internal"))
+    return HOOK in mapping(internal.get("entries"))
+
+
+def switched_off(text: str) -> list[str]:
+    """Settings that keep the host from loading us."""
+    config = _parsed(text)
+    plugins = mapping(config.get("plugins"))
+    found = ["plugins.enabled: false"] if plugins.get("enabled") is False else []
+    denied = plugins.get("deny")
+    if isinstance(denied, list) and "swapcache" in denied:
+        found.append('"swapcache" in plugins.deny')
+    allowed = plugins.get("allow")
+    if isinstance(allowed, list) and allowed and "swapcache" not in allowed and not hooked(text):
+        found.append('plugins.allow without "swapcache"')
+    return found
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return _value(text)
+    except spans.SpanError:
+        return {}
+
+
+def stale_files() -> list[str]:
+    """Files of the plugin that are missing or not of this version."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
+    stale = []
+    for name in ASSETS:
+        try:
+            with (
+                open(f"{source}/{name}", "rb") as ours,
+                open(f"{paths.plugin_dir(NAME)}/{name}", "rb") as theirs,
+            ):
+                if ours.read() != theirs.read():
+                    stale.append(name)
+        except FileNotFoundError:
+            stale.append(name)
+    return (
+        stale if os.path.exists(f"{paths.plugin_dir(NAME)}/paths.json") else [*stale, "paths.json"]
+    )
+
+
 def place_files() -> None:
     """Copies the plugin into our data directory; its paths are written beside it."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
@@ -167,6 +213,7 @@ def place_files() -> None:
         "errors": paths.error_log(),
         "ready": paths.ready_dir(),
         "spool": paths.shim_spool_dir(),
+        "off": os.path.dirname(paths.off_file()),
     }
     files.publish(f"{target}/paths.json", json.dumps(given, indent=1))
 

@@ -79,6 +79,17 @@ def take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
     ledger.state_record(Message("system", "inherited", text, SYSTEM, now()), "wake")
 
 
+def answers(store: Store, seq: int) -> int:
+    """Answers of the model in the session of the receipt at `seq` since then: each was a request
+    that carried the injected text."""
+    (session,) = store.db.execute("SELECT session FROM receipt WHERE seq=?", (seq,)).fetchone()
+    query = (
+        "SELECT count(*) FROM record JOIN source ON record.source = source.number"
+        " WHERE source.session=? AND seq>? AND json_extract(meta, '$.role')='assistant'"
+    )
+    return int(store.db.execute(query, (session, seq)).fetchone()[0])
+
+
 def read(store: Store, seq: int) -> Receipt:
     """The receipt at `seq`. Raises StoreError when it is missing or does not verify."""
     found = store.record(seq)

@@ -119,9 +119,9 @@ def test_the_pi_family_is_read_too(home: Path, project: Path) -> None:
         ("words", 12, "none of them a JSON object"),
         ("binary", 12, "no transcript"),
         ("other json", 12, "readable are"),
-        ("directory", 11, "is a directory"),
+        ("directory", 14, "is a directory"),
         ("missing", 13, "does not exist"),
-        ("fifo", 11, "no regular file"),
+        ("fifo", 14, "no regular file"),
     ],
 )
 def test_bad_sources_say_what_to_do(home: Path, make: str, code: int, words: str) -> None:

@@ -86,5 +86,5 @@ def test_bad_sessions_are_refused_clearly(home: Path) -> None:
     (home / "empty.jsonl").touch()
     with pytest.raises(FormatError, match="empty"):
         drill.point(home / "empty.jsonl", 0)
-    assert run("--session", str(home)).returncode == 11
+    assert run("--session", str(home)).returncode == 14
     assert run("--host", "claude-code", "--kill-at", "3").returncode == 2

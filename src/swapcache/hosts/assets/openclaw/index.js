@@ -44,6 +44,16 @@ function complain(where, problem) {
   } catch {} // uninstalled, or no disk: there is nowhere left to say it
 }
 
+// True where the owner (`swapcache off`) or the project itself wants nothing recorded or told.
+function off(workspaceDir) {
+  const { off: folder } = paths();
+  const names = [path.join(folder, "everywhere")];
+  if (workspaceDir) {
+    names.push(path.join(folder, digest(workspaceDir).slice(0, 24)), path.join(workspaceDir, ".swapcache-off"));
+  }
+  return names.some((name) => fs.existsSync(name));
+}
+
 function stateDir() {
   return fs.realpathSync(process.env.OPENCLAW_STATE_DIR || path.join(os.homedir(), ".openclaw"));
 }
@@ -162,8 +172,8 @@ async function bootstrap(ev) {
   const context = ev.context;
   const key = String(ev.sessionKey || context.sessionKey || "");
   if (!key || !Array.isArray(context.bootstrapFiles)) return;
-  paths();
   const found = entry(key, context);
+  if (off(found.where.workspaceDir)) return;
   const session = String(context.sessionId || "");
   // An idle or daily rollover may say nothing: the key then stands for another session.
   if (found.session && session && session !== found.session && found.chosen !== undefined) begin(found, "idle");
@@ -222,7 +232,7 @@ function onMessage(ev, ctx) {
     const key = String(ctx?.sessionKey || "");
     const message = ev?.message;
     if (!key || !message?.role) return;
-    paths();
+    if (off(keys.get(key)?.where.workspaceDir)) return;
     const blocks = Array.isArray(message.content) ? message.content : [];
     const calls = blocks.some((block) => block?.type === "toolCall");
     if (message.role === "user" || calls) append(key, { kind: "message", message }, true);
@@ -235,7 +245,7 @@ function onMessage(ev, ctx) {
 function onTool(ev, ctx) {
   try {
     const key = String(ctx?.sessionKey || "");
-    if (!key || !ev?.toolCallId) return;
+    if (!key || !ev?.toolCallId || off(keys.get(key)?.where.workspaceDir)) return;
     append(key, { kind: "tool", id: ev.toolCallId, error: ev.error ? String(ev.error) : "" }, false);
   } catch (problem) {
     complain("tool", problem);

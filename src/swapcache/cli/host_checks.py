@@ -1,0 +1,191 @@
+"""What can be wrong between a host and us: one function a check.
+
+Owns the checks of versions, entries, switches, silent hooks, launcher and plugin. Promises only to
+read. Never starts more of a host than its --version.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from swapcache import paths
+from swapcache.cli import setup
+from swapcache.cli.finding import Finding
+from swapcache.errors import SwapcacheError
+from swapcache.hosts import history, versions
+from swapcache.hosts import launcher as launchers
+from swapcache.hosts import openclaw_config as openclaw
+from swapcache.store import identity, sessions, times
+from swapcache.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from swapcache.model import Session
+
+SILENT_S = 600.0
+"""A host may write its transcript this much later than our last record of it."""
+
+
+def version(host: str) -> Iterator[Finding]:
+    probe = versions.probe(host)
+    if probe.verdict == "too old":
+        yield Finding(
+            "version",
+            f"{host} {probe.version} is older than {probe.oldest}",
+            "its hooks or transcripts are not what this swapcache knows",
+            f"upgrade {host}",
+        )
+
+
+def entries(host: str) -> Iterator[Finding]:
+    path = setup.HOSTS[host].settings_file()
+    try:
+        changes = setup.plan((host,))
+    except SwapcacheError as problem:
+        yield Finding("entries", str(problem), "the host cannot call us", f"correct {path}")
+        return
+    hooked = host == openclaw.NAME and openclaw.hooked(_read(path))
+    if changes and not hooked:
+        yield Finding(
+            "entries",
+            f"{path} lacks a part of our entries, or holds them twice",
+            "some events of the host are not recorded, or nothing is told",
+            f"swapcache setup --host {host}",
+        )
+
+
+def switches(host: str) -> Iterator[Finding]:
+    path = setup.HOSTS[host].settings_file()
+    for name in setup.HOSTS[host].switched_off(_read(path)):
+        yield Finding(
+            "switches",
+            f"{path} has {name}",
+            "the host calls no hooks of ours",
+            f"remove {name} from {path}",
+        )
+    if os.path.exists(paths.off_file()):
+        yield Finding(
+            "off", "swapcache is off everywhere", "nothing is recorded or told", "swapcache on"
+        )
+
+
+def fired(host: str) -> Iterator[Finding]:
+    """The newest transcript is newer than what its store holds: the hook was not called."""
+    newest = next(iter(history.listing(host)), None)
+    installed = _installed_at(host)
+    if newest is None or newest.wall_ns / 1e9 < installed + SILENT_S:
+        return
+    last, injected = _last(host)
+    if newest.wall_ns / 1e9 > last + SILENT_S:
+        yield Finding(
+            "fired",
+            f"{newest.transcript} was written {_ago(newest.wall_ns / 1e9)} ago, and no record is "
+            "as new",
+            "the host does not call our hook: it was started before setup, or does not trust it",
+            f"start {host} anew, then look again; without success: swapcache setup --host {host}",
+        )
+    elif injected == 0 and last > installed:
+        yield Finding(
+            "injected",
+            f"{host} records, but nothing was ever told to a session",
+            "the host may drop the hook's answer",
+            "swapcache wake --explain says what the next session is told",
+        )
+
+
+def _installed_at(host: str) -> float:
+    marker = paths.launcher() if host != openclaw.NAME else f"{paths.plugin_dir(host)}/paths.json"
+    try:
+        return os.stat(marker).st_mtime
+    except FileNotFoundError:
+        return float("inf")
+
+
+def _last(host: str) -> tuple[float, int]:
+    """(time of the newest record of a host in seconds, receipts)."""
+    last, receipts = 0.0, 0
+    for store_id, owner in identity.listing():
+        if owner.host != host:
+            continue
+        try:
+            store = Store(store_id)
+        except SwapcacheError:
+            continue  # a finding of its own
+        try:
+            everyone: list[Session] = sessions.sessions(store.db)
+            several = len(everyone) > 1
+            last = max([last, *(_seconds(s.touched) for s in everyone)])
+            receipts += 1 if sessions.last_receipt(store.db) is not None or not several else 0
+        finally:
+            store.close()
+    return last, receipts
+
+
+def _seconds(wall: str) -> float:
+    parsed = times.parse(wall)
+    return parsed.timestamp() if parsed else 0.0
+
+
+def _ago(wall: float) -> str:
+    return times.words(max(0.0, time.time() - wall))
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def launcher() -> Iterator[Finding]:
+    path = paths.launcher()
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        yield Finding(
+            "launcher",
+            f"{path} is missing",
+            "every hook fails",
+            "swapcache doctor --fix",
+            launchers.install,
+        )
+        return
+    program = launchers.interpreter(text)
+    if not os.access(program, os.X_OK):
+        what = f"the interpreter {program} that {path} names is gone"
+    elif not os.access(path, os.X_OK):
+        what = f"{path} cannot be run"
+    elif text != launchers.text():
+        what = f"{path} belongs to another installation of swapcache"
+    else:
+        return
+    why = "hooks record nothing, or with another version"
+    yield Finding("launcher", what, why, "swapcache doctor --fix", launchers.install)
+
+
+def plugin() -> Iterator[Finding]:
+    stale = openclaw.stale_files()
+    if stale:
+        yield Finding(
+            "plugin",
+            f"{paths.plugin_dir(openclaw.NAME)}: {', '.join(stale)} missing or of another version",
+            "the gateway runs without it, or with an old one",
+            "swapcache doctor --fix, then restart the gateway",
+            openclaw.place_files,
+        )
+
+
+def programs() -> dict[str, str]:
+    """The version verdict of every host that is on the PATH, for display."""
+    found = {}
+    for host in versions.PROGRAMS:
+        if shutil.which(versions.PROGRAMS[host]):
+            probe = versions.probe(host)
+            found[host] = f"{probe.version or '?'} ({probe.verdict})"
+    return found
