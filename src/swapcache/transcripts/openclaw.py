@@ -130,24 +130,26 @@ def _row(seq: int, plain: str | None, packed: bytes | None, navigation: str | No
     raw = _unpacked(packed or b"")
     if raw is not None:
         return lines.split(0, raw)[0]._replace(start=seq)
-    reason = "compressed event, and no zstd decoder here (install zstandard)"
+    reason = "compressed event, and no zstd decoder here (install backports.zstd)"
     return Row(seq, packed or b"", None, f"{reason}; known of it: {(navigation or '')[:200]}")
 
 
 def _unpacked(data: bytes) -> bytes | None:
-    """Decompressed by the standard library from 3.14 on, else by zstandard; None without one."""
+    """Decompressed by the standard library from 3.14 on, else by its backport; None without one."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
-
-            return zstd.decompress(data)
-        _add_site()
-        import zstandard
-
-        plain: bytes = zstandard.ZstdDecompressor().decompress(data, max_output_size=EVENT_LIMIT)
-        return plain
-    except Exception as problem:  # whatever a decoder raises: the event is damaged or unreadable
-        return None if isinstance(problem, ImportError) else b"\x00 damaged: " + data
+        else:
+            _add_site()
+            from backports import zstd
+    except ImportError:
+        return None
+    decoder = zstd.ZstdDecompressor()
+    try:
+        plain = decoder.decompress(data, max_length=EVENT_LIMIT)
+    except zstd.ZstdError:
+        plain = b""
+    return plain if decoder.eof else b"\x00 damaged: " + data
 
 
 def _add_site() -> None:

@@ -5,11 +5,17 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 from swapcache import config, paths
 from swapcache.capture import capture, story
@@ -53,9 +59,7 @@ class Host:
         text = json.dumps(value)
         blob = None
         if packed:
-            import zstandard
-
-            blob = zstandard.ZstdCompressor().compress(text.encode())
+            blob = zstd.compress(text.encode())
         plain, navigation = (None, "{}") if packed else (text, None)
         row = ("sid", self.seq, plain, blob, len(text), navigation)
         self.db.execute("INSERT INTO transcript_events VALUES (?,?,?,?,?,?)", row)
@@ -123,6 +127,32 @@ def test_events_are_read_plain_and_compressed_and_once(host: Host) -> None:
     assert (report.records, report.kept, report.messages, report.lost) == (3, 3, 2, ())
     assert store.verify().good
     store.close()
+
+
+@pytest.mark.parametrize("damage", ["cut", "other bytes"])
+def test_C1_an_event_that_cannot_be_decompressed_is_kept_and_counted(
+    host: Host, damage: str
+) -> None:
+    host.message("user", "pack the boxes")
+    value = {
+        "type": "message",
+        "id": "big",
+        "message": {"role": "assistant", "content": "x" * 5000},
+    }
+    host.event(value, packed=True)
+    (blob,) = host.db.execute(
+        "SELECT event_zstd FROM transcript_events WHERE event_zstd IS NOT NULL"
+    ).fetchone()
+    broken = blob[:-4] if damage == "cut" else blob[:8] + b"\xff" * 8
+    host.db.execute(
+        "UPDATE transcript_events SET event_zstd=? WHERE event_zstd IS NOT NULL", (broken,)
+    )
+    with contextlib.closing(host.fold()) as store:
+        session = sessions.find_session(store.db, KEY, "sid")
+        assert session is not None
+        report = capture.report(store, session, 0, 0)
+        assert (report.records, report.messages, len(report.lost)) == (3, 1, 1)
+        assert broken in b"".join(r.body for r, _ in store.read(0, 99)), "its bytes are kept"
 
 
 def test_A5_a_gateway_that_dies_as_it_starts_the_fold_loses_nothing(host: Host) -> None:
