@@ -9,6 +9,7 @@ errors. Every message says what happened, where, and what to do next.
     │   └── MissingSourceError 13  there is no such file
     ├── StoreError            20  a store cannot be opened or written
     │   ├── NewerSchemaError  21  a newer swapcache wrote it
+    │   ├── OlderSchemaError  26  an older swapcache wrote it
     │   ├── BusyError         22  another process holds it for too long
     │   ├── NoSpaceError      23  the disk is full or read-only
     │   └── SealError         24  the chain is broken: nothing is appended to it
@@ -57,6 +58,12 @@ class NewerSchemaError(StoreError):
     """The store was written by a newer swapcache; this one leaves it alone."""
 
     exit_code = 21
+
+
+class OlderSchemaError(StoreError):
+    """The store was written by an older swapcache; only a command migrates it, after a backup."""
+
+    exit_code = 26
 
 
 class BusyError(StoreError):

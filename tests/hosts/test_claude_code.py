@@ -1,8 +1,11 @@
 """The real Claude Code: what its model is told after kills, compactions and resumes."""
 
 import json
+import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -207,3 +210,14 @@ def test_G3_a_broken_memory_never_disturbs_the_host(stage: Stage, fault: str) ->
     if before:
         assert database.read_bytes() == before, "the store is unharmed"
     assert identity.listing() is not None
+
+
+def test_G1_setup_proves_itself_on_the_real_program(
+    program: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(program).parent}:{os.environ['PATH']}")
+    (home / ".claude").mkdir()
+    run = [sys.executable, "-m", "swapcache.cli", "setup", "--yes", "--host", "claude-code"]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert "it reached the real program's prompt (request " in done.stderr
+    assert identity.listing() == [], "the proof leaves nothing behind"

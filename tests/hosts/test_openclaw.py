@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from swapcache import config, paths
 from swapcache.capture import capture, story
+from swapcache.cli import setup as setup_command
+from swapcache.cli import uninstall
 from swapcache.drill.claude import session_members, wait_for
 from swapcache.drill.model import Model, Request, Script, call, say
 from swapcache.hosts import launcher
@@ -356,7 +359,7 @@ def test_the_directory_hook_alone_tells_the_next_start(gateway: OpenClaw) -> Non
     assert ROWS[-1][3].startswith("system")
 
 
-def test_uninstall_makes_a_live_gateway_inert(gateway: OpenClaw) -> None:
+def test_G6_uninstall_and_reinstall_under_a_live_gateway(gateway: OpenClaw) -> None:
     gateway.model.script["OPS-79"] = [endless("weigh-goods")]
     gateway.start()
     kill_in_tool(gateway, "Weigh the goods, OPS-79.")
@@ -365,19 +368,20 @@ def test_uninstall_makes_a_live_gateway_inert(gateway: OpenClaw) -> None:
     gateway.turn("Still there?")
     assert "weigh-goods" in told(gateway, seen, "installed")
     time.sleep(2 * FOLD_S)  # the host's own recovery may still have a turn under way
-    openclaw.remove_files()
-    seen = len(gateway.model.requests)
-    gateway.turn("And now, without it?")
-    own = [r for r in gateway.model.requests[seen:] if "without it" in str(r.body)]
-    assert own and not any(blocks(r) for r in own)
-    ROWS.append(
-        (
-            f"openclaw {gateway.version}",
-            "uninstalled, live gateway",
-            f"request {own[0].number}",
-            "no block",
-        )
-    )
+    for command, words, block in (
+        (uninstall.command, "uninstalled, live gateway", False),
+        (setup_command.command, "reinstalled, live gateway", True),
+    ):
+        done = CliRunner().invoke(command, ["--yes", "--host", "openclaw"])
+        assert done.exit_code == 0, done.output
+        time.sleep(FOLD_S)  # the host reloads its configuration
+        seen = len(gateway.model.requests)
+        gateway.turn(f"And now, {words}?")
+        own = [r for r in gateway.model.requests[seen:] if words in str(r.body)]
+        found = blocks(own[0])
+        assert bool(found) == block and all(bool(blocks(r)) == block for r in own)
+        row = (f"openclaw {gateway.version}", words, f"request {own[0].number}")
+        ROWS.append((*row, found[0][0] if found else "no block"))
 
 
 def test_views_are_published_into_the_workspace(gateway: OpenClaw) -> None:

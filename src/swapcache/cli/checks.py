@@ -17,9 +17,15 @@ from swapcache import config, paths
 from swapcache.cli import host_checks
 from swapcache.cli.finding import Finding
 from swapcache.cli.status import failures
-from swapcache.errors import ConfigError, KeyProblem, NewerSchemaError, SwapcacheError
+from swapcache.errors import (
+    ConfigError,
+    KeyProblem,
+    NewerSchemaError,
+    OlderSchemaError,
+    SwapcacheError,
+)
 from swapcache.hosts import openclaw_config as openclaw
-from swapcache.store import files, identity, seal, times
+from swapcache.store import files, identity, migration, seal, times
 from swapcache.store.store import Store, now
 
 if TYPE_CHECKING:
@@ -201,6 +207,15 @@ def _store(store_id: str, workspace: str) -> Iterator[Finding]:
             str(problem),
             "hooks spool what comes until then",
             "upgrade swapcache",
+        )
+        return
+    except OlderSchemaError as problem:
+        yield Finding(
+            "schema",
+            str(problem),
+            "hooks spool what comes until then",
+            "swapcache doctor --fix",
+            partial(migration.upgrade, store_id),
         )
         return
     except SwapcacheError as problem:

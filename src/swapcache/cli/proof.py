@@ -1,7 +1,7 @@
-"""A synthetic session through the real launcher: proof that an installation works.
+"""A synthetic session through the real launcher, and on to the real host's request.
 
-Owns the play. Promises to use a workspace of its own and to delete what it recorded. Never starts a
-host, never uses the network.
+Owns the play. Promises a workspace of its own, to delete what it recorded, and that a host is
+started in a home of its own against a model on this machine only. Never uses the network.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import os
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from swapcache import paths
-from swapcache.errors import HostError
-from swapcache.hosts import claude_code, openclaw
+from swapcache.drill.claude import Claude
+from swapcache.drill.model import Model
+from swapcache.errors import DrillError, HostError
+from swapcache.hosts import claude_code, claude_settings, openclaw
 from swapcache.store import identity, removal
 from swapcache.wake import ready
 
@@ -23,7 +26,7 @@ KEY = "agent:main:main"
 
 
 def prove(host: str) -> float:
-    """Records a request and is told it at the next start. Gives ms of the last hook.
+    """Records a request and is told it at the next start. Gives ms for all of it.
 
     Raises HostError with what went wrong.
     """
@@ -34,19 +37,52 @@ def prove(host: str) -> float:
         begin = time.perf_counter()
         try:
             if host == claude_code.NAME:
-                told = _claude(folder, work, canary)
+                _first_session(folder, work, canary, {})
+                told = _next_session(work, canary)
             else:
                 told = _openclaw(folder, work, canary)
         finally:
-            for store_id, owner in identity.listing():
-                if owner.workspace == os.path.realpath(work):
-                    removal.remove_store(store_id)
+            _forget(work)
         if canary not in told or "VERIFIED" not in told:
             raise HostError(
                 f"the hook ran, but the next session was not told the last request: {told[:200]!r};"
                 " run: swapcache doctor"
             )
         return (time.perf_counter() - begin) * 1000
+
+
+def reached(program: str) -> str:
+    """Starts the real Claude Code once; says in which request and where our block stood.
+
+    In a home of its own with our entries alone, so that nobody else's hooks run. Raises HostError.
+    """
+    canary = f"canary-{os.urandom(4).hex()}"
+    with tempfile.TemporaryDirectory(prefix="swapcache-proof-") as folder, Model({}) as model:
+        host = Claude(program, Path(folder), model)
+        host.prepare()
+        settings = host.home / ".claude/settings.json"
+        settings.write_text(claude_settings.installed("", paths.launcher()))
+        try:
+            _first_session(folder, str(host.project), canary, host.env())
+            host.turn("Hello.")
+        except DrillError as problem:
+            raise HostError(f"{program} could not be tried: {problem}") from problem
+        finally:
+            _forget(str(host.project))
+        for request in model.requests:
+            for place, text in request.texts:
+                if canary in text and "VERIFIED" in text:
+                    return f"request {request.number}, {place}"
+    raise HostError(
+        f"{program} made {len(model.requests)} request(s), none held what the last session was "
+        "asked; run: swapcache doctor"
+    )
+
+
+def _forget(work: str) -> None:
+    for store_id, owner in identity.listing():
+        if owner.workspace == os.path.realpath(work):
+            removal.remove_store(store_id)
 
 
 def _run(host: str, event: str, payload: dict[str, Any], env: dict[str, str]) -> str:
@@ -62,7 +98,7 @@ def _run(host: str, event: str, payload: dict[str, Any], env: dict[str, str]) ->
     return done.stdout
 
 
-def _claude(folder: str, work: str, canary: str) -> str:
+def _first_session(folder: str, work: str, canary: str, env: dict[str, str]) -> None:
     transcript = f"{folder}/first.jsonl"
     row = {
         "type": "user",
@@ -76,11 +112,14 @@ def _claude(folder: str, work: str, canary: str) -> str:
     with open(transcript, "w", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
     first = {"session_id": f"{canary}-1", "transcript_path": transcript, "cwd": work}
-    env = {"CLAUDE_PROJECT_DIR": work}
     for event in ("SessionStart", "Stop", "SessionEnd"):
-        _run(claude_code.NAME, event, {**first, "source": "startup"}, env)
+        payload = {**first, "source": "startup"}
+        _run(claude_code.NAME, event, payload, {**env, "CLAUDE_PROJECT_DIR": work})
+
+
+def _next_session(work: str, canary: str) -> str:
     second = {"session_id": f"{canary}-2", "cwd": work, "source": "startup"}
-    return _run(claude_code.NAME, "SessionStart", second, env)
+    return _run(claude_code.NAME, "SessionStart", second, {"CLAUDE_PROJECT_DIR": work})
 
 
 def _openclaw(folder: str, work: str, canary: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from functools import partial
 
 import click
 
 from swapcache import paths
+from swapcache.cli import proof
 from swapcache.cli.options import safe, words
-from swapcache.cli.proof import prove
 from swapcache.errors import HostError
 from swapcache.hosts import (
     claude_code,
@@ -69,7 +70,14 @@ def command(
         ask(f"write {len(changes)} file(s)?")
     install(changes, chosen)
     for name in chosen:
-        words(f"proof: a synthetic {name} session was told to the next one, {prove(name):.0f} ms")
+        ms = proof.prove(name)
+        words(f"proof: a synthetic {name} session was told to the next one, {ms:.0f} ms")
+        program = shutil.which("claude") if name == claude_code.NAME else None
+        if program is not None:
+            try:
+                words(f"proof: it reached the real program's prompt ({proof.reached(program)})")
+            except HostError as problem:  # the hook itself is proven
+                words(f"not proven on the real program: {problem}")
     if not no_import:
         own_history(chosen)
     words(

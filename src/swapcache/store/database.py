@@ -9,7 +9,7 @@ import os
 import sqlite3
 
 from swapcache import paths
-from swapcache.errors import BusyError, NewerSchemaError, NoSpaceError, StoreError
+from swapcache.errors import BusyError, NewerSchemaError, NoSpaceError, OlderSchemaError, StoreError
 from swapcache.store import files
 
 SCHEMA = 1
@@ -78,7 +78,7 @@ def no_room(path: str) -> bool:
 
 
 def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection to an existing store. Raises StoreError, NewerSchemaError."""
+    """A connection to an existing store. Raises StoreError (older and newer schemas too)."""
     path = paths.database(directory)
     if not os.path.exists(path):
         raise StoreError(f"{path} does not exist; nothing was recorded for this workspace yet")
@@ -104,6 +104,12 @@ def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.
         raise NewerSchemaError(
             f"{path} has schema {version}, this swapcache knows {SCHEMA}; "
             "upgrade swapcache (nothing was changed)"
+        )
+    if version < SCHEMA:
+        db.close()
+        raise OlderSchemaError(
+            f"{path} has schema {version}, this swapcache writes {SCHEMA}; "
+            "run: swapcache doctor --fix (it makes a backup first)"
         )
     return db
 
