@@ -38,6 +38,7 @@ HOST_CHECKS = (
     host_checks.entries,
     host_checks.switches,
     host_checks.fired,
+    host_checks.injected,
 )
 FLEETING = ("tmpfs", "ramfs", "overlay")
 

@@ -6,6 +6,7 @@ read. Never starts more of a host than its --version.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -24,10 +25,9 @@ from swapcache.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from swapcache.model import Session
-
 SILENT_S = 600.0
 """A host may write its transcript this much later than our last record of it."""
+UNTOLD = 3
 
 
 def version(host: str) -> Iterator[Finding]:
@@ -75,12 +75,10 @@ def switches(host: str) -> Iterator[Finding]:
 
 def fired(host: str) -> Iterator[Finding]:
     """The newest transcript is newer than what its store holds: the hook was not called."""
-    newest = next(iter(history.listing(host)), None)
-    installed = _installed_at(host)
-    if newest is None or newest.wall_ns / 1e9 < installed + SILENT_S:
+    newest = next((past for past in history.listing(host) if not _off(past.workspace)), None)
+    if newest is None or newest.wall_ns / 1e9 < _installed_at(host) + SILENT_S:
         return
-    last, injected = _last(host)
-    if newest.wall_ns / 1e9 > last + SILENT_S:
+    if newest.wall_ns / 1e9 > _last_record(host) + SILENT_S:
         yield Finding(
             "fired",
             f"{newest.transcript} was written {_ago(newest.wall_ns / 1e9)} ago, and no record is "
@@ -88,13 +86,26 @@ def fired(host: str) -> Iterator[Finding]:
             "the host does not call our hook: it was started before setup, or does not trust it",
             f"start {host} anew, then look again; without success: swapcache setup --host {host}",
         )
-    elif injected == 0 and last > installed:
-        yield Finding(
-            "injected",
-            f"{host} records, but nothing was ever told to a session",
-            "the host may drop the hook's answer",
-            "swapcache wake --explain says what the next session is told",
-        )
+
+
+def injected(host: str) -> Iterator[Finding]:
+    """Sessions began where there was work to tell, and none was ever told anything."""
+    for store in _stores(host):
+        everyone = sorted(sessions.sessions(store.db), key=lambda s: s.begun)
+        worked = next((n for n, s in enumerate(everyone) if s.requests), len(everyone))
+        begun = [s for s in everyone[worked + 1 :] if s.process is not None]
+        if len(begun) >= UNTOLD and sessions.last_receipt(store.db) is None:
+            yield Finding(
+                "injected",
+                f"{store.identity.workspace}: {len(begun)} sessions began, none was told anything",
+                "the host may drop the hook's answer, or the policy tells nothing",
+                "swapcache wake --explain says what the next session is told, and why",
+            )
+
+
+def _off(workspace: str) -> bool:
+    found = identity.workspace_of(workspace)
+    return os.path.exists(paths.off_file(found)) or os.path.exists(paths.opt_out_file(found))
 
 
 def _installed_at(host: str) -> float:
@@ -105,24 +116,23 @@ def _installed_at(host: str) -> float:
         return float("inf")
 
 
-def _last(host: str) -> tuple[float, int]:
-    """(time of the newest record of a host in seconds, receipts)."""
-    last, receipts = 0.0, 0
+def _last_record(host: str) -> float:
+    """When the newest record of a host was made, in seconds."""
+    touched = [s.touched for store in _stores(host) for s in sessions.sessions(store.db)]
+    return max(map(_seconds, touched), default=0.0)
+
+
+def _stores(host: str) -> Iterator[Store]:
+    """The stores of a host that can be opened; the others are findings of their own."""
     for store_id, owner in identity.listing():
         if owner.host != host:
             continue
         try:
             store = Store(store_id)
         except SwapcacheError:
-            continue  # a finding of its own
-        try:
-            everyone: list[Session] = sessions.sessions(store.db)
-            several = len(everyone) > 1
-            last = max([last, *(_seconds(s.touched) for s in everyone)])
-            receipts += 1 if sessions.last_receipt(store.db) is not None or not several else 0
-        finally:
-            store.close()
-    return last, receipts
+            continue
+        with contextlib.closing(store):
+            yield store
 
 
 def _seconds(wall: str) -> float:

@@ -6,6 +6,7 @@ import os
 import click
 
 from swapcache.capture import capture, events, process, story
+from swapcache.capture.capture import LEFT
 from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
 from swapcache.errors import SelectionError
 from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session
@@ -13,6 +14,8 @@ from swapcache.state.fold import Fold
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
 
+ASIDE = (LEFT,)
+"""Counters of what was kept and not folded."""
 ORDER = (
     "next",
     "task",
@@ -146,6 +149,9 @@ def _print(
         )
         return
     click.echo(f"session {session.key}, seal {verdict.name}")
+    aside = [f"{count} {what}" for what, count in sorted(counters.items()) if what in ASIDE]
+    if aside:
+        click.echo(f"  not part of it: {', '.join(aside)}")
     for item in shown:
         status = f" [{item.status}]" if item.status else ""
         origin = "" if item.origin in ("owner", "agent") else f" ({item.origin})"

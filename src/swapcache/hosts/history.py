@@ -41,7 +41,7 @@ class Past:
     workspace: str
     agent: str
     wall_ns: int
-    """When its transcript was last written; only the order of import goes by it."""
+    """When its transcript was last written: says the order, and whether it may still live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,13 @@ def _openclaw() -> Iterator[Past]:
         keys = database.keys(path) if os.path.exists(path) else _keys(f"{agents}/{agent}/sessions")
         for key in keys:
             session, transcript = openclaw.locate(state, agent, key, "")
-            real = path if transcript.startswith(follow.DATABASE) else transcript
-            if session and os.path.exists(real):
-                at = os.stat(real).st_mtime_ns
-                yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
+            if session and transcript.startswith(follow.DATABASE):  # the file has other writers too
+                at = database.newest(path, session) * 1_000_000
+            elif session and os.path.exists(transcript):
+                at = os.stat(transcript).st_mtime_ns
+            else:
+                continue
+            yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
 
 
 def _text(path: str) -> str:

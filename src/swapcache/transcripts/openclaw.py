@@ -76,6 +76,20 @@ def keys(path: str) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
+def newest(path: str, session_id: str) -> int:
+    """When the newest event of a session was written, in ms; 0 without one. Raises SourceError."""
+    db = connect(path)
+    try:
+        row = db.execute(
+            "SELECT max(created_at) FROM transcript_events WHERE session_id=?", (session_id,)
+        ).fetchone()
+    except sqlite3.Error as problem:
+        raise SourceError(f"{path} has no transcript as we know it: {problem}") from problem
+    finally:
+        db.close()
+    return int(row[0] or 0)
+
+
 def interrupted(path: str, session_key: str) -> tuple[str, str]:
     """(message as JSON, time in ms) of the newest input that never became an event, or empties.
 

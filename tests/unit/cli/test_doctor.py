@@ -1,5 +1,6 @@
 """Doctor: every planted fault is found with its fix, a healthy installation has none."""
 
+import contextlib
 import json
 import os
 import pwd
@@ -16,9 +17,9 @@ from swapcache import config, hook, paths
 from swapcache.capture import events
 from swapcache.cli import checks, doctor, off, on, setup
 from swapcache.hosts import claude_code, launcher, openclaw_config, versions
-from swapcache.model import Event
-from swapcache.store import database, files, identity
-from swapcache.store.store import open_store
+from swapcache.model import Event, Process
+from swapcache.store import database, files, identity, sessions
+from swapcache.store.store import Store, now, open_store
 from tests.rows import Claude
 
 SETTINGS = ".claude/settings.json"
@@ -176,6 +177,30 @@ def test_a_planted_fault_is_found_with_its_fix(
     assert words in finding["what"] and finding["why"] and finding["fix"]
     assert check not in found("--fix") or not mended
     assert (check in found()) != mended
+
+
+def test_sessions_that_were_never_told_anything_are_said(work: Path) -> None:
+    ((store_id, _),) = identity.listing()
+    with contextlib.closing(Store(store_id)) as store, store.writing():
+        for number in range(3):
+            owner = Process("boot", "ns", 10 + number, 1)
+            sessions.add_session(store.db, f"k{number}", f"k{number}", owner, now())
+    assert "3 sessions began" in found()["injected"]["what"]
+
+
+def test_a_project_that_is_off_is_no_silent_hook(work: Path) -> None:
+    _silent_hook(work)
+    assert "fired" in found()
+    Path(paths.opt_out_file(str(work))).touch()
+    assert found() == {}
+
+
+def test_imported_history_is_no_alarm(work: Path) -> None:
+    rows = Claude(work.parent / ".claude/projects/-work/old.jsonl", session="old", cwd=str(work))
+    rows.user("long ago")
+    os.utime(rows.path, (1_700_000_000, 1_700_000_000))
+    run(setup.command, "--yes")
+    assert found() == {}
 
 
 def test_F5_a_memory_that_does_not_stay_is_said(
