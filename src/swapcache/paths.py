@@ -157,6 +157,11 @@ def off_file(workspace: str = "", env: "Mapping[str, str]" = os.environ) -> str:
     return f"{state_dir(env)}/off/{name}"
 
 
+def on_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """Its time says when `swapcache on` was last said."""
+    return f"{state_dir(env)}/on"
+
+
 def opt_out_file(workspace: str) -> str:
     """The same as a file of the workspace itself, for a team to keep with the project."""
     return f"{workspace}/.swapcache-off"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import sqlite3
 import stat
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,11 +20,13 @@ from swapcache.cli.finding import Finding
 from swapcache.cli.status import failures
 from swapcache.errors import (
     ConfigError,
+    HostError,
     KeyProblem,
     NewerSchemaError,
     OlderSchemaError,
     SwapcacheError,
 )
+from swapcache.hosts import edits
 from swapcache.hosts import openclaw_config as openclaw
 from swapcache.store import files, identity, migration, seal, times
 from swapcache.store.store import Store, now
@@ -56,8 +59,11 @@ def every(hosts: tuple[str, ...]) -> list[Finding]:
     if openclaw.NAME in hosts:
         found += host_checks.plugin()
     for store_id, owner in identity.listing():
-        found += _store(store_id, owner.workspace)
-    return [*found, *_spool(), *_errors()]
+        try:
+            found += _store(store_id, owner.workspace)
+        except sqlite3.DatabaseError as problem:
+            found.append(_damaged(store_id, owner.workspace, problem))
+    return [*found, *_notes(), *_spool(), *_errors()]
 
 
 # -- the machine -----------------------------------------------------------------------------------
@@ -221,8 +227,7 @@ def _store(store_id: str, workspace: str) -> Iterator[Finding]:
         return
     except SwapcacheError as problem:
         if not isinstance(problem, KeyProblem):  # that one is found once, not for every store
-            where = f"move {paths.store_dir(store_id)} away"
-            yield Finding("store", f"{workspace}: {problem}", "it cannot be opened", where)
+            yield _damaged(store_id, workspace, problem)
         return
     try:
         verdict = store.check()
@@ -245,12 +250,29 @@ def _store(store_id: str, workspace: str) -> Iterator[Finding]:
         store.close()
 
 
+def _damaged(store_id: str, workspace: str, problem: Exception) -> Finding:
+    where = f"move {paths.store_dir(store_id)} away; transcripts are read again where they exist"
+    return Finding("store", f"{workspace}: {problem}", "it cannot be read", where)
+
+
 def _renew(store_id: str) -> None:
     store = Store(store_id)
     try:
         store.renew_witness()
     finally:
         store.close()
+
+
+def _notes() -> Iterator[Finding]:
+    try:
+        edits.known()
+    except HostError as problem:
+        yield Finding(
+            "notes",
+            str(problem),
+            "uninstall cannot give the hosts' files their exact bytes back",
+            f"move {paths.installs_file()} away; uninstall then takes out exactly our part",
+        )
 
 
 def _spool() -> Iterator[Finding]:

@@ -57,10 +57,12 @@ def command(hosts: tuple[str, ...], fix: bool, dry_run: bool, as_json: bool) -> 
 def installed() -> tuple[str, ...]:
     """The hosts that setup was run for, as their files or its notes tell."""
     noted = {setup.HOSTS[n].settings_file(): n for n in setup.HOSTS}
+    try:
+        written = edits.known()
+    except SwapcacheError:  # a finding of its own
+        written = []
     return tuple(
-        name
-        for path, name in noted.items()
-        if path in edits.known() or mark(name) in (_text(path) or "")
+        name for path, name in noted.items() if path in written or mark(name) in (_text(path) or "")
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
 import time
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from swapcache import paths
 from swapcache.cli import setup
 from swapcache.cli.finding import Finding
 from swapcache.errors import SwapcacheError
-from swapcache.hosts import history, versions
+from swapcache.hosts import edits, history, versions
 from swapcache.hosts import launcher as launchers
 from swapcache.hosts import openclaw_config as openclaw
 from swapcache.store import identity, sessions, times
@@ -24,6 +25,8 @@ from swapcache.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from swapcache.model import Session
 
 SILENT_S = 600.0
 """A host may write its transcript this much later than our last record of it."""
@@ -75,6 +78,8 @@ def switches(host: str) -> Iterator[Finding]:
 
 def fired(host: str) -> Iterator[Finding]:
     """The newest transcript is newer than what its store holds: the hook was not called."""
+    if os.path.exists(paths.off_file()):
+        return
     newest = next((past for past in history.listing(host) if not _off(past.workspace)), None)
     if newest is None or newest.wall_ns / 1e9 < _installed_at(host) + SILENT_S:
         return
@@ -90,8 +95,8 @@ def fired(host: str) -> Iterator[Finding]:
 
 def injected(host: str) -> Iterator[Finding]:
     """Sessions began where there was work to tell, and none was ever told anything."""
-    for store in _stores(host):
-        everyone = sorted(sessions.sessions(store.db), key=lambda s: s.begun)
+    for store, known in _stores(host):
+        everyone = sorted(known, key=lambda s: s.begun)
         worked = next((n for n, s in enumerate(everyone) if s.requests), len(everyone))
         begun = [s for s in everyone[worked + 1 :] if s.process is not None]
         if len(begun) >= UNTOLD and sessions.last_receipt(store.db) is None:
@@ -104,26 +109,29 @@ def injected(host: str) -> Iterator[Finding]:
 
 
 def _off(workspace: str) -> bool:
-    found = identity.workspace_of(workspace)
+    try:
+        found = identity.workspace_of(workspace)
+    except OSError:  # a directory of somebody else's
+        return False
     return os.path.exists(paths.off_file(found)) or os.path.exists(paths.opt_out_file(found))
 
 
 def _installed_at(host: str) -> float:
-    marker = paths.launcher() if host != openclaw.NAME else f"{paths.plugin_dir(host)}/paths.json"
-    try:
-        return os.stat(marker).st_mtime
-    except FileNotFoundError:
-        return float("inf")
+    """When setup wrote the host's file, or `swapcache on` was said; never, if neither."""
+    times_known = [_seconds(edits.written(setup.HOSTS[host].settings_file()))]
+    with contextlib.suppress(FileNotFoundError):
+        times_known.append(os.stat(paths.on_file()).st_mtime)
+    return max(times_known) or float("inf")
 
 
 def _last_record(host: str) -> float:
     """When the newest record of a host was made, in seconds."""
-    touched = [s.touched for store in _stores(host) for s in sessions.sessions(store.db)]
+    touched = [s.touched for _, everyone in _stores(host) for s in everyone]
     return max(map(_seconds, touched), default=0.0)
 
 
-def _stores(host: str) -> Iterator[Store]:
-    """The stores of a host that can be opened; the others are findings of their own."""
+def _stores(host: str) -> Iterator[tuple[Store, list[Session]]]:
+    """The stores of a host that can be read; the others are findings of their own."""
     for store_id, owner in identity.listing():
         if owner.host != host:
             continue
@@ -132,7 +140,11 @@ def _stores(host: str) -> Iterator[Store]:
         except SwapcacheError:
             continue
         with contextlib.closing(store):
-            yield store
+            try:
+                everyone = sessions.sessions(store.db)
+            except sqlite3.DatabaseError:
+                continue
+            yield store, everyone
 
 
 def _seconds(wall: str) -> float:
@@ -155,7 +167,7 @@ def _read(path: str) -> str:
 def launcher() -> Iterator[Finding]:
     path = paths.launcher()
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
         yield Finding(

@@ -10,7 +10,7 @@ from swapcache import paths
 from swapcache.cli import off
 from swapcache.cli.options import words
 from swapcache.errors import SelectionError
-from swapcache.store import identity
+from swapcache.store import files, identity
 
 
 @click.command()
@@ -21,6 +21,7 @@ def command(here: bool, dry_run: bool) -> None:
     path, where = off.place(here)
     if os.path.exists(path) and not dry_run:
         os.unlink(path)
+        files.publish_private(paths.on_file(), "")
     workspace = identity.workspace_of(os.getcwd())
     if here and os.path.exists(paths.opt_out_file(workspace)):
         raise SelectionError(f"{paths.opt_out_file(workspace)} keeps it off here; remove that file")

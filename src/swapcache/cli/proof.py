@@ -33,7 +33,7 @@ def prove(host: str) -> float:
     canary = f"canary-{os.urandom(4).hex()}"
     with tempfile.TemporaryDirectory(prefix="swapcache-proof-") as folder:
         work = f"{folder}/work"
-        os.mkdir(work)
+        os.makedirs(f"{work}/.git")  # a workspace of its own, wherever it lies
         begin = time.perf_counter()
         try:
             if host == claude_code.NAME:

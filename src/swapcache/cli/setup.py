@@ -9,7 +9,7 @@ from functools import partial
 
 import click
 
-from swapcache import paths
+from swapcache import config, paths
 from swapcache.cli import proof
 from swapcache.cli.options import safe, words
 from swapcache.errors import HostError
@@ -22,7 +22,7 @@ from swapcache.hosts import (
     launcher,
 )
 from swapcache.hosts import openclaw_config as openclaw
-from swapcache.store import sessions
+from swapcache.store import files, removal, sessions
 from swapcache.store.store import Store
 from swapcache.wake import scene
 
@@ -69,7 +69,10 @@ def command(
     if changes and not yes:
         ask(f"write {len(changes)} file(s)?")
     install(changes, chosen)
-    for name in chosen:
+    untold = _untold()
+    if untold:
+        words(f"not proven: {untold}")
+    for name in () if untold else chosen:
         ms = proof.prove(name)
         words(f"proof: a synthetic {name} session was told to the next one, {ms:.0f} ms")
         program = shutil.which("claude") if name == claude_code.NAME else None
@@ -143,10 +146,15 @@ def show(changes: list[edits.Change], chosen: tuple[str, ...]) -> None:
 
 
 def _budget() -> int:
-    from swapcache import config
-    from swapcache.store import files
-
     return int(config.load(files.publish_private)["wake"]["budget"])
+
+
+def _untold() -> str:
+    """Why a synthetic session would be told nothing; empty when it would."""
+    if os.path.exists(paths.off_file()):
+        return "swapcache is off everywhere (swapcache on)"
+    policy = config.load(files.publish_private)["policy"]["restart"]
+    return "" if policy == "full" else f'the policy for "restart" is "{policy}"'
 
 
 def ask(question: str) -> None:
@@ -158,6 +166,12 @@ def ask(question: str) -> None:
 
 def install(changes: list[edits.Change], chosen: tuple[str, ...]) -> None:
     """Writes our own files first, then the hosts' files that name them."""
+    for folder in removal.own():
+        if os.path.islink(folder):
+            raise HostError(
+                f"{folder} is a link, which anybody who owns its target could move; nothing was "
+                f"changed: set SWAPCACHE_HOME to {os.path.realpath(folder)}"
+            )
     launcher.install()
     for name in chosen:
         HOSTS[name].place_files()

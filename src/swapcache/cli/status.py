@@ -107,14 +107,16 @@ def failures() -> list[dict[str, Any]]:
     try:
         with open(paths.error_log(), "rb") as file:
             lines = file.read().splitlines()[-10:]
-    except FileNotFoundError:
+    except OSError:
         return []
     found = []
     for line in lines:
+        torn = {"message": line.decode("utf-8", "replace"), "error": "torn line"}
         try:
-            found.append(json.loads(line))
+            value = json.loads(line)
         except ValueError:
-            found.append({"message": line.decode("utf-8", "replace"), "error": "torn line"})
+            value = torn
+        found.append(value if isinstance(value, dict) else torn)
     return found
 
 

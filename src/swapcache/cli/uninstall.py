@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ import click
 from swapcache import paths
 from swapcache.cli import setup
 from swapcache.cli.options import words
-from swapcache.hosts import edits
+from swapcache.cli.status import mark
+from swapcache.errors import HostError
+from swapcache.hosts import claude_settings, edits
 from swapcache.hosts import openclaw_config as openclaw
 from swapcache.store import removal
 
@@ -29,7 +32,7 @@ def command(hosts: tuple[str, ...], purge: bool, dry_run: bool, yes: bool) -> No
     A live gateway is inert from its next event on.
     """
     chosen = hosts or tuple(setup.HOSTS)
-    changes = [c for name in chosen for c in _changes(name)]
+    changes, problems = _changes(chosen)
     for change in changes:
         click.echo(change.diff())
     if not changes:
@@ -47,23 +50,59 @@ def command(hosts: tuple[str, ...], purge: bool, dry_run: bool, yes: bool) -> No
         edits.undo(change)
     for name in chosen:
         setup.HOSTS[name].remove_files()
-    callers = [path for path in edits.known() if paths.launcher() in (edits.read(path) or "")]
-    if callers or any(_changes(name) for name in setup.HOSTS if name not in chosen):
-        words(f"the launcher stays: another host calls it {', '.join(callers)}".rstrip())
+    if problems:
+        kept = "; nothing that was recorded was deleted" if everything else ""
+        raise HostError("\n".join(problems) + f"\nthe launcher stays{kept}")
+    others = tuple(name for name in setup.HOSTS if name not in chosen)
+    left, unclear = _changes(others)
+    if left or unclear:
+        words(f"the launcher stays: {', '.join([c.path for c in left] + unclear)} calls it")
         return
     _remove_ours(everything)
 
 
-def _changes(name: str) -> list[edits.Change]:
-    """What the files of a host become without our part."""
+def _changes(names: tuple[str, ...]) -> tuple[list[edits.Change], list[str]]:
+    """What the files of hosts become without our part, and what could not be read of ours."""
+    changes, problems = [], []
+    for path, name in _files().items():
+        if name not in names:
+            continue
+        try:
+            change = edits.take_back(path, _remover(path, name))
+        except HostError as problem:
+            if path in edits.known() or _names_us(path, name):
+                problems.append(str(problem))
+            continue
+        if change is not None:
+            changes.append(change)
+    return changes, problems
+
+
+def _files() -> dict[str, str]:
+    """Host by file: where setup would write now, and wherever it wrote before."""
+    found = {host.settings_file(): name for name, host in setup.HOSTS.items()}
+    with contextlib.suppress(HostError):  # a damaged configuration names no workspace
+        found[setup.guide_file()] = openclaw.NAME
+    for path in edits.known():
+        claude = os.path.basename(path) == "settings.json"
+        found.setdefault(path, claude_settings.NAME if claude else openclaw.NAME)
+    return found
+
+
+def _remover(path: str, name: str) -> Callable[[str, str], str]:
+    if os.path.basename(path) == "AGENTS.md":
+        return openclaw.without_fallback
     host = setup.HOSTS[name]
-    files: list[tuple[str, Callable[[str, str], str]]] = [
-        (host.settings_file(), lambda text, was: host.removed(text, paths.launcher(), was))
-    ]
-    if name == openclaw.NAME:
-        files.append((setup.guide_file(), openclaw.without_fallback))
-    found = [edits.take_back(path, remove) for path, remove in files]
-    return [change for change in found if change is not None]
+    return lambda text, was: host.removed(text, paths.launcher(), was)
+
+
+def _names_us(path: str, name: str) -> bool:
+    wanted = openclaw.BEGIN if os.path.basename(path) == "AGENTS.md" else mark(name)
+    try:
+        with open(path, "rb") as file:
+            return wanted.encode() in file.read()
+    except OSError:
+        return False
 
 
 def _remove_ours(everything: bool) -> None:

@@ -51,7 +51,7 @@ def installed(text: str, launcher: str) -> str:
         if all(_entries(present, name).count(wanted[name]) == 1 for name in EVENTS):
             return text
         text = removed(text, launcher)
-        if spans.find(spans.parse(text or "{}"), ("hooks",)) is None:
+        if spans.find(spans.parse(text if text.strip() else "{}"), ("hooks",)) is None:
             return spans.put(text, ("hooks",), {name: [wanted[name]] for name in EVENTS})
         for name in EVENTS:
             text = spans.append(text, ("hooks", name), wanted[name])
@@ -68,7 +68,7 @@ def removed(text: str, launcher: str, was: str = "") -> str:
     `was` is the text before ours came in, where it is known. Raises SpanError.
     """
     keep = frozenset(spans.empty(spans.parse(was))) if was.strip() else frozenset()
-    if not text.strip():
+    if not text.strip() or launcher not in text.replace("\\/", "/"):
         return text
     for name in EVENTS:
         path, touched = ("hooks", name), False

@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from swapcache import __version__, paths
-from swapcache.errors import HostError, PasteError
+from swapcache.errors import HostError, MissingSourceError, PasteError, SourceError
 from swapcache.store import files
 from swapcache.store.store import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+NOTE = {"path", "before", "after", "backup", "existed", "exact", "made", "wall"}
+"""What is noted of a changed file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,14 @@ class Change:
 def read(path: str) -> str | None:
     """A file's text with its line ends as they are; None when there is none. Raises HostError."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
+        file = files.open_regular(path)
+    except MissingSourceError:
         return None
+    except SourceError as problem:
+        raise HostError(f"{problem}; nothing was changed") from problem
+    try:
+        with open(file, encoding="utf-8", newline="") as opened:
+            return opened.read()
     except (OSError, UnicodeDecodeError) as problem:
         raise HostError(f"{path} cannot be read ({problem}); nothing was changed") from problem
 
@@ -84,24 +91,22 @@ def apply(change: Change) -> str:
         raise HostError(f"{real} was changed meanwhile; nothing was written: run it again")
     known = _load()
     old = known.get(real)
-    if old is not None and change.before is not None and old["after"] == _digest(change.before):
-        backup, existed, made = old["backup"], old["existed"], old["made"]  # set up once more
-        exact = old["exact"]
-    else:
-        backup, existed, exact = _back_up(real, change.before), change.before is not None, not old
-        made = _directories(os.path.dirname(real))
+    if old is None:
+        note = {
+            "path": change.path,
+            "before": _digest(change.before or ""),
+            "backup": _back_up(real, change.before),
+            "existed": change.before is not None,
+            "exact": True,
+            "made": _directories(os.path.dirname(real)),
+        }
+    else:  # set up once more: not exact when somebody's edit lies in between
+        same = change.before is not None and old["after"] == _digest(change.before)
+        note = {**old, "exact": old["exact"] and same}
+    known[real] = {**note, "after": _digest(change.after or ""), "wall": now()}
+    _save(known)  # first: whatever happens next, the way back is known
     _write(real, change.after or "")
-    known[real] = {
-        "path": change.path,
-        "after": _digest(change.after or ""),
-        "backup": backup,
-        "existed": existed,
-        "exact": exact,  # nobody's edit lies between the backup and what we wrote
-        "made": made,
-        "wall": now(),
-    }
-    _save(known)
-    return str(backup)
+    return str(note["backup"])
 
 
 def take_back(path: str, remove: Callable[[str, str], str]) -> Change | None:
@@ -114,12 +119,11 @@ def take_back(path: str, remove: Callable[[str, str], str]) -> Change | None:
     if before is None:
         return None
     note = _load().get(real)
-    if note is not None and note["exact"] and note["after"] == _digest(before):
-        if not note["existed"]:
-            return Change(path, before, None)
-        return Change(path, before, read(note["backup"]) if note["backup"] else "")
+    was = _was(note) if note is not None else None
+    if note is not None and was is not None and note["exact"] and note["after"] == _digest(before):
+        return Change(path, before, was if note["existed"] else None)
     try:
-        after = remove(before, (read(note["backup"]) or "") if note and note["backup"] else "")
+        after = remove(before, was or "")
     except ValueError as problem:
         raise HostError(f"{real} is damaged: {problem}; take our part out by hand") from problem
     if after == before:
@@ -154,9 +158,27 @@ def forget(path: str) -> None:
     _save(known)
 
 
+def _was(note: dict[str, Any]) -> str | None:
+    """The text before our part came in; None when its backup is gone or not what was kept."""
+    try:
+        was = (read(note["backup"]) or "") if note["backup"] else ""
+    except HostError:
+        return None
+    return was if _digest(was) == note["before"] else None
+
+
 def known() -> list[str]:
     """The files that hold a part of ours, as far as was noted."""
     return [str(note["path"]) for note in _load().values()]
+
+
+def written(path: str) -> str:
+    """When setup changed a file, as wall time; empty when it did not."""
+    try:
+        note = _load().get(os.path.realpath(path))
+    except HostError:
+        return ""
+    return str(note["wall"]) if note is not None else ""
 
 
 def _digest(text: str) -> str:
@@ -181,20 +203,26 @@ def _directories(folder: str) -> list[str]:
 
 
 def _write(real: str, text: str) -> None:
-    mode = os.stat(real).st_mode & 0o777 if os.path.exists(real) else 0o600
+    old = os.stat(real) if os.path.exists(real) else None
     files.publish_private(real, text)
-    os.chmod(real, mode)
+    if old is not None:
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            os.chown(real, old.st_uid, old.st_gid)
+        os.chmod(real, old.st_mode & 0o777)
 
 
 def _load() -> dict[str, dict[str, Any]]:
     try:
         with open(paths.installs_file(), encoding="utf-8") as file:
             found: dict[str, dict[str, Any]] = json.load(file)
+        if all(note.keys() >= NOTE for note in found.values()):
             return found
+        problem: Exception = ValueError("not of its form")
     except FileNotFoundError:
         return {}
-    except ValueError as problem:
-        raise HostError(f"{paths.installs_file()} is damaged: {problem}; move it away") from problem
+    except (OSError, ValueError, TypeError, AttributeError) as damage:
+        problem = damage
+    raise HostError(f"{paths.installs_file()} is damaged: {problem}; move it away") from problem
 
 
 def _save(known: dict[str, dict[str, Any]]) -> None:

@@ -6,8 +6,10 @@ left. Never reads a transcript that a store has captured already twice.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,13 +23,14 @@ from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store, open_store
 from swapcache.transcripts import formats, lines
 from swapcache.transcripts import openclaw as database
+from swapcache.transcripts.text import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from swapcache.model import Capture
 
-MAY_LIVE_S = 600
+MAY_LIVE_S = 6 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Imported:
 
 
 def listing(host: str) -> list[Past]:
-    """The sessions of a host, the newest first."""
+    """The sessions of a host, the newest first. What cannot be read is left out."""
     found = _claude() if host == claude_code.NAME else _openclaw()
     return sorted(found, key=lambda past: past.wall_ns, reverse=True)
 
@@ -70,7 +73,7 @@ def quick(hosts: tuple[str, ...], seconds: float) -> Imported:
             break
         try:
             done.append((one, *_import(one)))
-        except SwapcacheError as problem:
+        except (SwapcacheError, sqlite3.Error, OSError, ValueError) as problem:
             failed.append(f"{one.transcript}: {problem}")
     return Imported(len(past), done, failed)
 
@@ -85,6 +88,7 @@ def _import(past: Past) -> tuple[str, Capture]:
     settings = config.load(files.publish_private)
     store = open_store(whose)
     try:
+        seen = sessions.find_session(store.db, past.key, past.session) is not None
         new, more = 0, True
         while more:
             done = events.record(store, event, settings)
@@ -94,7 +98,7 @@ def _import(past: Past) -> tuple[str, Capture]:
         session: Session | None = sessions.find_session(store.db, past.key, past.session)
         if session is None:
             raise SwapcacheError("nothing was stored")
-        if past.host == claude_code.NAME:
+        if past.host == claude_code.NAME and not seen:  # else a hook knows better who runs it
             _settle(store, session, past)
         return store.id, capture.report(store, session, new, 0)
     finally:
@@ -122,9 +126,17 @@ def _claude() -> Iterator[Past]:
             values = _first(path)
             session = next((s for v in values if (s := reader.session_of(v))), "")
             work = next((w for v in values if (w := reader.workspace_of(v))), "")
-            if session and work:
+            if session and _usable(work):
                 at = os.stat(path).st_mtime_ns
                 yield Past(claude_code.NAME, session, session, path, work, "default", at)
+
+
+def _usable(workspace: str) -> bool:
+    """True for an absolute path that the system can hold."""
+    try:
+        return workspace.startswith("/") and b"\0" not in workspace.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _first(path: str) -> list[dict[str, Any]]:
@@ -144,22 +156,27 @@ def _openclaw() -> Iterator[Past]:
     work = openclaw_config.workspace_of(_text(openclaw_config.settings_file()))
     agents = f"{state}/agents"
     for agent in sorted(os.listdir(agents)) if os.path.isdir(agents) else ():
-        path = f"{agents}/{agent}/agent/openclaw-agent.sqlite"
-        keys = database.keys(path) if os.path.exists(path) else _keys(f"{agents}/{agent}/sessions")
-        for key in keys:
-            session, transcript = openclaw.locate(state, agent, key, "")
-            if session and transcript.startswith(follow.DATABASE):  # the file has other writers too
-                at = database.newest(path, session) * 1_000_000
-            elif session and os.path.exists(transcript):
-                at = os.stat(transcript).st_mtime_ns
-            else:
-                continue
-            yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
+        with contextlib.suppress(SwapcacheError):  # a damaged database of the host
+            yield from _agent(state, work, agent, f"{agents}/{agent}")
+
+
+def _agent(state: str, work: str, agent: str, folder: str) -> Iterator[Past]:
+    path = f"{folder}/agent/openclaw-agent.sqlite"
+    keys = database.keys(path) if os.path.exists(path) else _keys(f"{folder}/sessions")
+    for key in keys:
+        session, transcript = openclaw.locate(state, agent, key, "")
+        if session and transcript.startswith(follow.DATABASE):  # the file has other writers too
+            at = database.newest(path, session) * 1_000_000
+        elif session and os.path.exists(transcript):
+            at = os.stat(transcript).st_mtime_ns
+        else:
+            continue
+        yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
 
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
     except OSError:
         return ""
@@ -168,6 +185,6 @@ def _text(path: str) -> str:
 def _keys(folder: str) -> list[str]:
     try:
         with open(f"{folder}/sessions.json", encoding="utf-8") as file:
-            return sorted(json.load(file))
+            return sorted(mapping(json.load(file)))
     except (OSError, ValueError):
         return []

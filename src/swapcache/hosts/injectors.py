@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from swapcache.context import tokens
+from swapcache.errors import SwapcacheError
 from swapcache.hosts import claude_settings, openclaw_config, spans
+from swapcache.store import files
 from swapcache.transcripts.text import mapping, string
 
 NAMES = ("claude-mem", "memorix", "context-mode", "lossless-claw", "ccrecall", "session-memory")
@@ -37,10 +39,18 @@ def found() -> list[Injector]:
 
 def _config(path: str) -> dict[str, Any]:
     try:
-        with open(path, encoding="utf-8") as file:
-            return mapping(spans.parse(file.read()).value)
-    except (OSError, ValueError):
+        return mapping(spans.parse(_head(path).decode()).value)
+    except ValueError:
         return {}
+
+
+def _head(path: str) -> bytes:
+    """The first 4 MB of a regular file; nothing of anything else."""
+    try:
+        with open(files.open_regular(path), "rb") as file:
+            return file.read(READ)
+    except (OSError, SwapcacheError):
+        return b""
 
 
 def _claude() -> list[Injector]:
@@ -72,7 +82,10 @@ def _newest(folder: str) -> str:
     for directory, _, names in os.walk(folder):
         for name in names:
             path = f"{directory}/{name}"
-            if name.endswith(".jsonl") and (at := os.stat(path).st_mtime_ns) > when:
+            if not name.endswith(".jsonl") or not os.path.isfile(path):
+                continue
+            at = os.stat(path).st_mtime_ns
+            if at > when:
                 newest, when = path, at
     return newest
 
@@ -80,12 +93,7 @@ def _newest(folder: str) -> str:
 def _costs(path: str) -> dict[str, int]:
     """Tokens by tool, from the rows in which the host notes what its hooks printed."""
     costs: dict[str, int] = {}
-    try:
-        with open(path, "rb") as file:
-            rows = file.read(READ).splitlines()
-    except OSError:
-        return costs
-    for row in rows:
+    for row in _head(path).splitlines():
         if b'"hook_' not in row:
             continue
         try:

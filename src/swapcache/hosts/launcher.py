@@ -5,6 +5,7 @@ does not depend on PATH or an activated environment, and exit 0 with a line in t
 that interpreter is gone. Never a second language: it is /bin/sh.
 """
 
+import contextlib
 import os
 import shlex
 import sys
@@ -63,7 +64,8 @@ def interpreter(text: str) -> str:
     """The interpreter that a launcher names; empty when it names none."""
     for line in text.splitlines():
         if line.startswith("python="):
-            return next(iter(shlex.split(line.removeprefix("python="))), "")
+            with contextlib.suppress(ValueError):  # torn in the middle of a quote
+                return next(iter(shlex.split(line.removeprefix("python="))), "")
     return ""
 
 
@@ -71,7 +73,7 @@ def install() -> bool:
     """Writes the launcher; False when it is up to date already. Raises StoreError."""
     wanted = text()
     try:
-        with open(path(), encoding="utf-8") as file:
+        with open(path(), encoding="utf-8", errors="replace") as file:
             if file.read() == wanted and os.access(path(), os.X_OK):
                 return False
     except OSError:

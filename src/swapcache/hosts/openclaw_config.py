@@ -13,7 +13,7 @@ from swapcache import paths
 from swapcache.errors import PasteError
 from swapcache.hosts import spans
 from swapcache.hosts.openclaw import NAME as NAME
-from swapcache.store import files
+from swapcache.store import files, removal
 from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
@@ -109,8 +109,13 @@ def removed(text: str, launcher: str, was: str = "") -> str:
     text = spans.drop(text, ("hooks", "internal", "load", "extraDirs"), lambda p: p == folder, keep)
     text = spans.cut(text, ("hooks", "internal", "entries", HOOK), keep)
     left = mapping(mapping(_value(text).get("hooks")).get("internal"))
-    if text != hooked and left == {"enabled": True}:  # as setup made it
-        text = spans.cut(text, ("hooks", "internal", "enabled"))
+    if text == hooked:
+        return text
+    before = mapping(mapping(mapping(_parsed(was).get("hooks")).get("internal")))
+    if "enabled" in before and left.get("enabled") is True:
+        return spans.put(text, ("hooks", "internal", "enabled"), before["enabled"])
+    if left == {"enabled": True}:  # as setup made it
+        text = spans.cut(text, ("hooks", "internal", "enabled"), keep)
     return text
 
 
@@ -131,7 +136,8 @@ def _value(text: str) -> dict[str, Any]:
 def workspace_of(text: str) -> str:
     """The default workspace that a configuration names."""
     defaults = mapping(mapping(_parsed(text).get("agents")).get("defaults"))
-    return string(defaults.get("workspace")) or f"{state_dir()}/workspace"
+    given = string(defaults.get("workspace")) or f"{state_dir()}/workspace"
+    return os.path.abspath(paths.home() + given[1:] if given.startswith("~/") else given)
 
 
 def with_fallback(text: str, command: str) -> str:
@@ -225,3 +231,4 @@ def remove_files() -> None:
             os.unlink(f"{paths.plugin_dir(NAME)}/{name}")
         except FileNotFoundError:
             continue
+    removal.prune(f"{paths.plugin_dir(NAME)}/hooks/{HOOK}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SKIP = re.compile(r"(?:\s|\ufeff|//[^\n\r]*|/\*.*?\*/)*", re.DOTALL)
 _BARE = re.compile(r"[\w$\u200c\u200d]+")
 _WORD = re.compile(r"[-+]?[\w.$]+(?:(?<=[eE])[-+]\d+)?")
-_STRING = re.compile(r"\"(?:[^\"\\\n\r]|\\.)*\"|'(?:[^'\\\n\r]|\\.)*'", re.DOTALL)
+_STRING = re.compile(r"\"(?:[^\"\\\n\r]|\\(?:\r\n|.))*\"|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _WORDS = {"true": True, "false": False, "null": None}
@@ -58,7 +58,10 @@ class SpanError(ValueError):
 
 def parse(text: str) -> Node:
     """The value of a text. Raises SpanError."""
-    node, at = _value(text, _skip(text, 0))
+    try:
+        node, at = _value(text, _skip(text, 0))
+    except RecursionError:
+        raise SpanError("line 1: it is nested too deeply") from None
     at = _skip(text, at)
     if at != len(text):
         raise _wrong(text, at, "something after the end of the value")
@@ -291,8 +294,12 @@ def remove(text: str, owner: Node, index: int) -> str:
         place = _skip(text, before)
         text = text[:place] + text[place + 1 :]
         start, end = start - 1, end - 1
-    line = start - len(text[:start]) + len(text[:start].rstrip(" \t"))
-    if text[line - 1 : line] == "\n":
+    line = len(text[:start].rstrip(" \t"))
+    above = text[:line].rstrip("\r\n").rpartition("\n")[2]
+    behind = text[end:].partition("\n")[0]
+    if behind.strip() and "//" in above:
+        pass  # what follows must not come behind that comment
+    elif text[line - 1 : line] == "\n":
         start = line - (2 if text[line - 2 : line] == "\r\n" else 1)
     elif text[end : end + 1] == " ":
         end += 1

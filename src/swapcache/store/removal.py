@@ -11,6 +11,7 @@ import os
 import shutil
 
 from swapcache import paths
+from swapcache.errors import StoreError
 
 
 def remove_store(store_id: str) -> None:
@@ -23,9 +24,13 @@ def remove_store(store_id: str) -> None:
 
 
 def remove_all() -> None:
-    """Deletes every directory of ours: records, keys, configuration, logs."""
-    for folder in _own():
-        shutil.rmtree(folder, ignore_errors=True)
+    """Deletes every directory of ours: records, keys, configuration, logs. Raises StoreError."""
+    for folder in own():
+        shutil.rmtree(os.path.realpath(folder), ignore_errors=True)
+        if os.path.islink(folder):
+            os.unlink(folder)
+        if os.path.lexists(folder):
+            raise StoreError(f"{folder} could not be deleted; delete it by hand")
     if paths.portable():
         with contextlib.suppress(OSError):  # something of somebody else lies in it
             os.rmdir(paths.portable())
@@ -33,7 +38,7 @@ def remove_all() -> None:
 
 def prune(folder: str) -> None:
     """Deletes a directory of ours and those above it while they are ours and empty."""
-    while any(folder == own or folder.startswith(f"{own}/") for own in _own()):
+    while any(folder == own or folder.startswith(f"{own}/") for own in own()):
         try:
             os.rmdir(folder)
         except FileNotFoundError:
@@ -43,5 +48,6 @@ def prune(folder: str) -> None:
         folder = os.path.dirname(folder)
 
 
-def _own() -> tuple[str, ...]:
+def own() -> tuple[str, ...]:
+    """The directories that are ours."""
     return paths.state_dir(), paths.witness_dir(), paths.data_dir(), paths.config_dir()

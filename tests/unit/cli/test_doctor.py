@@ -134,6 +134,12 @@ def _silent_hook(work: Path) -> None:
     os.utime(rows.path, (late, late))
 
 
+def _random_pages(work: Path) -> None:
+    path = Path(store_path())
+    data = path.read_bytes()
+    path.write_bytes(data[:4096] + os.urandom(len(data) - 4096))
+
+
 def _failure(work: Path) -> None:
     hook.main(["claude-code", "SessionStart"])  # with a payload that is none
 
@@ -161,6 +167,9 @@ FAULTS: list[tuple[str, Callable[[Path], object], str, bool]] = [
     ("spool", lambda work: files.publish(paths.spool_file(), "{}\n"), "wait in", True),
     ("fired", _silent_hook, "was written", False),
     ("errors", _failure, "1 failure", False),
+    ("launcher", lambda work: Path(paths.launcher()).write_bytes(b"python='\xff"), "gone", True),
+    ("notes", lambda work: Path(paths.installs_file()).write_text("[5]"), "damaged", False),
+    ("store", _random_pages, "cannot be read", False),
 ]
 
 
@@ -174,7 +183,7 @@ def test_a_planted_fault_is_found_with_its_fix(
     shown = found()
     assert check in shown, f"fault {number} ({check}) was not found: {shown}"
     finding = shown[check]
-    assert words in finding["what"] and finding["why"] and finding["fix"]
+    assert words in finding["what"] + finding["why"] and finding["fix"]
     assert check not in found("--fix") or not mended
     assert (check in found()) != mended
 

@@ -1,5 +1,6 @@
 """Setup and uninstall over every kind of configuration: what was there comes back byte for byte."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -10,11 +11,22 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from swapcache import paths
+from swapcache import config, paths
+from swapcache.capture import events, process
 from swapcache.cli import setup, uninstall
 from swapcache.errors import HostError, PasteError, SwapcacheError
-from swapcache.hosts import claude_settings, edits, injectors, launcher, openclaw_config, spans
-from swapcache.store import identity
+from swapcache.hosts import (
+    claude_code,
+    claude_settings,
+    edits,
+    injectors,
+    launcher,
+    openclaw_config,
+    spans,
+)
+from swapcache.model import Event
+from swapcache.store import identity, sessions
+from swapcache.store.store import open_store
 from tests.rows import Claude
 
 HOSTS = {"claude-code": ".claude/settings.json", "openclaw": ".openclaw/openclaw.json"}
@@ -299,3 +311,130 @@ def test_an_ephemeral_environment_is_refused(monkeypatch: pytest.MonkeyPatch, ho
     with pytest.raises(SwapcacheError, match="uv tool install"):
         run(setup.command, "--host", "claude-code", "--yes")
     assert fingerprint(home) == {}
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut"])
+def test_G6_a_lost_backup_never_costs_the_owners_file(home: Path, damage: str) -> None:
+    settings = home / HOSTS["claude-code"]
+    settings.parent.mkdir()
+    settings.write_text(CONTENTS["comments"])
+    install("claude-code")
+    (backup,) = Path(paths.backups_dir()).iterdir()
+    backup.unlink() if damage == "gone" else backup.write_text("")
+    run(uninstall.command, "--yes")
+    assert settings.read_text() == CONTENTS["comments"]
+
+
+def test_a_second_setup_leaves_a_living_session_alone(home: Path, project: Path) -> None:
+    folder = home / ".claude/projects/-work"
+    folder.mkdir(parents=True)
+    rows = Claude(folder / "s1.jsonl", cwd=str(project))
+    rows.user("still thinking")
+    whose = identity.identify("claude-code", claude_code.state_dir(), str(project))
+    me = process.identify(os.getpid())
+    event = Event("claude-code", "prompt", whose, "s1", "s1", str(rows.path), process=me)
+    with contextlib.closing(open_store(whose)) as store:
+        events.record(store, event, config.DEFAULTS)
+        os.utime(rows.path, (1000, 1000))
+        install("claude-code")
+        (session,) = sessions.sessions(store.db)
+        assert events.living(store, session) is True
+
+
+def test_G6_the_owners_own_switch_comes_back_after_the_directory_hook(home: Path) -> None:
+    settings = home / HOSTS["openclaw"]
+    settings.parent.mkdir()
+    settings.write_text(
+        '{\n  "hooks": {\n    "internal": {\n      "enabled": false\n    }\n  }\n}\n'
+    )
+    install("openclaw", "--directory-hook")
+    text = settings.read_text()
+    assert spans.parse(text).value["hooks"]["internal"]["enabled"] is True
+    settings.write_text(spans.put(text, ("mine",), 1))
+    run(uninstall.command, "--yes")
+    left = spans.parse(settings.read_text()).value
+    assert left == {"hooks": {"internal": {"enabled": False}}, "mine": 1}
+
+
+def test_another_hosts_damaged_file_blocks_nothing(home: Path) -> None:
+    (home / ".claude").mkdir()
+    install("claude-code")
+    (home / ".openclaw").mkdir()
+    (home / HOSTS["openclaw"]).write_text("{ ")
+    run(uninstall.command, "--yes")
+    assert not os.path.exists(paths.launcher())
+    assert not (home / HOSTS["claude-code"]).exists()
+
+
+def test_G6_where_setup_wrote_is_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "elsewhere").mkdir()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "elsewhere"))
+    before = fingerprint(home)
+    install("claude-code")
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    run(uninstall.command, "--yes", "--purge")
+    assert fingerprint(home) == before
+
+
+def test_a_purge_that_cannot_take_everything_back_says_so(home: Path) -> None:
+    settings = home / HOSTS["claude-code"]
+    settings.parent.mkdir()
+    install("claude-code")
+    settings.write_text(settings.read_text()[:-40])
+    with pytest.raises(HostError, match="nothing that was recorded was deleted"):
+        run(uninstall.command, "--yes", "--purge")
+    assert os.path.exists(paths.launcher())
+
+
+def test_a_workspace_below_the_home_is_the_one_of_the_home(home: Path) -> None:
+    text = "{agents: {defaults: {workspace: '~/.openclaw/here'}}}"
+    assert openclaw_config.workspace_of(text) == f"{home}/.openclaw/here"
+
+
+def test_a_link_in_place_of_our_directory_is_refused_before_anything(home: Path) -> None:
+    (home / ".claude").mkdir()
+    (home / "disk").mkdir()
+    Path(paths.state_dir()).parent.mkdir(parents=True)
+    Path(paths.state_dir()).symlink_to(home / "disk")
+    before = fingerprint(home)
+    with pytest.raises(HostError, match="SWAPCACHE_HOME"):
+        install("claude-code")
+    assert {n: v for n, v in fingerprint(home).items() if "disk/" not in n} == before
+
+
+@pytest.mark.parametrize(
+    "cwd", ["/tmp/a\u0000b", "/tmp/\ud800x", "/proc/1/root/../../nope", "relative/place"]
+)
+def test_odd_places_in_the_history_stop_nothing(home: Path, cwd: str) -> None:
+    folder = home / ".claude/projects/-work"
+    folder.mkdir(parents=True)
+    row = {"type": "user", "uuid": "u", "sessionId": "s9", "cwd": cwd, "timestamp": ""}
+    row["message"] = {"role": "user", "content": "x"}  # type: ignore[assignment]
+    (folder / "odd.jsonl").write_text(json.dumps(row) + "\n")
+    rows = Claude(folder / "good.jsonl", session="s1", cwd=str(home))
+    rows.user("good words")
+    assert "good words" in install("claude-code").stdout
+
+
+@pytest.mark.parametrize("content", ["5", "null", '[{"a": 1}, 2]', "{"])
+def test_odd_session_lists_stop_nothing(home: Path, content: str) -> None:
+    folder = home / ".openclaw/agents/main/sessions"
+    folder.mkdir(parents=True)
+    (folder / "sessions.json").write_text(content)
+    (home / ".openclaw/agents/ops/agent").mkdir(parents=True)
+    (home / ".openclaw/agents/ops/agent/openclaw-agent.sqlite").write_bytes(b"")
+    assert "installed" in install("openclaw").stderr
+
+
+def test_a_pipe_in_place_of_the_settings_is_refused(home: Path) -> None:
+    (home / ".claude").mkdir()
+    os.mkfifo(home / HOSTS["claude-code"])
+    with pytest.raises(HostError, match="no regular file"):
+        install("claude-code")
+
+
+def test_off_is_said_instead_of_a_proof(home: Path) -> None:
+    (home / ".claude").mkdir()
+    Path(paths.off_file()).parent.mkdir(parents=True)
+    Path(paths.off_file()).touch()
+    assert "not proven: swapcache is off" in install("claude-code").stderr

@@ -97,6 +97,25 @@ def test_items_in_the_middle_go_with_their_comma() -> None:
     assert spans.drop(text, ("list",), lambda item: True) == "{}"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['{a: [1, // c\n  "ours", 2\n]}', '{a: [1, // c\n  "ours"]}', '{a: [ // c\n  "ours", 2]}'],
+)
+def test_nothing_slips_into_a_comment(text: str) -> None:
+    left = [item for item in spans.parse(text).value["a"] if item != "ours"]
+    dropped = spans.drop(text, ("a",), lambda item: item == "ours")
+    assert spans.parse(dropped).value == {"a": left}
+
+
+def test_a_string_that_goes_on_in_the_next_line_is_read() -> None:
+    assert spans.parse('{a: "x\\\r\ny"}').value == {"a": "xy"}
+
+
+def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(spans.SpanError, match="too deeply"):
+        spans.parse("[" * 100_000)
+
+
 def test_what_somebody_wrote_into_a_container_of_ours_stays() -> None:
     text = '{\n  "ours": {\n    // theirs\n    "x": 1\n  }\n}\n'
     assert "// theirs" in spans.cut(text, ("ours", "x"))
