@@ -27,6 +27,7 @@ COMMANDS = {
     "log": "snapshots, newest first",
     "show": "one record",
     "verify": "check the seal",
+    "trust": "what is proven, and how to put it right",
     "paths": "where everything lies",
 }
 

@@ -25,6 +25,9 @@ def text() -> str:
         if command is not None:
             inner = click.Context(command, parent=context, info_name=name, max_content_width=100)
             parts.append(f"## swapcache {name}\n\n```\n{command.get_help(inner)}\n```\n")
+            for part, nested in getattr(command, "commands", {}).items():
+                below = click.Context(nested, parent=inner, info_name=part, max_content_width=100)
+                parts.append(f"### swapcache {name} {part}\n\n```\n{nested.get_help(below)}\n```\n")
     from swapcache import errors
 
     parts.append(f"## Errors\n\n```\n{(errors.__doc__ or '').strip()}\n```\n")

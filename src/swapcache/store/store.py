@@ -113,7 +113,7 @@ class Store:
         seq, tag, head_mac = int(row[0]), str(row[1]), str(row[2])
         if not seal.same(self.keys.head_mac(seq, tag), head_mac):
             return Verdict("MODIFIED", "the head does not match its seal", -1)
-        if self._tag(seq) != tag or self._tag(seq + 1):
+        if self.tag(seq) != tag or self.tag(seq + 1):
             return Verdict("MODIFIED", "the newest record is not the sealed head", seq)
         if seq == 0 and (seen is None or seen.store != self.uuid):
             return Verdict("VERIFIED", "", 0)  # killed between its first commit and its witness
@@ -122,11 +122,12 @@ class Store:
             return Verdict("GAP", f"{reason}; run: swapcache verify --full", seq)
         if seen.seq > seq:
             return Verdict("ROLLED_BACK", f"record {seen.seq} was sealed here", seq, seen.seq)
-        if self._tag(seen.seq) != seen.tag:
+        if self.tag(seen.seq) != seen.tag:
             return Verdict("MODIFIED", f"record {seen.seq} is not the one that was sealed", seq)
         return Verdict("VERIFIED", "", seq, seen.seq)
 
-    def _tag(self, seq: int) -> str:
+    def tag(self, seq: int) -> str:
+        """Tag of a record, in hex; empty when there is none."""
         row = self.db.execute("SELECT tag FROM record WHERE seq=?", (seq,)).fetchone()
         return row[0].hex() if row else ""
 
@@ -136,7 +137,7 @@ class Store:
 
     def read(self, first: int, last: int) -> "Iterator[tuple[Record, bool]]":
         """Records first..last in order, each with True when it verifies with its neighbour."""
-        previous = self._tag(first - 1) if first > 0 else seal.START
+        previous = self.tag(first - 1) if first > 0 else seal.START
         expected = first
         rows = self.db.execute(
             "SELECT seq, chunk, start, size, sha, meta, tag, source, position FROM record"
@@ -208,6 +209,27 @@ class Store:
         (nothing is appended then), BusyError, NoSpaceError, StoreError.
         """
         return Writing(self)
+
+    def accept_rollback(self, wall: str) -> Verdict:
+        """Goes on from an older state that a person restored; a sealed record says so.
+
+        Does nothing unless the chain is whole and only the witness has seen more. A kill in between
+        leaves it as it was. Raises StoreError.
+        """
+        verdict = self.verify()
+        if verdict.name != "ROLLED_BACK":
+            return verdict
+        meta = {
+            "event": "accept-rollback",
+            "kind": "trust",
+            "have": verdict.have,
+            "origin": "owner",
+            "seen": verdict.seen,
+            "wall": wall,
+        }
+        with Writing(self, after_rollback=True) as writer:
+            writer.append([NewRecord(b"", meta)])
+        return self.verify()
 
 
 def _broken(at: int, what: str, head: Verdict) -> Verdict:

@@ -55,6 +55,16 @@ def read(path: str, keys: Keys | None) -> Seen | None:
     return max(slots, key=lambda s: (s.proven, s.seq), default=None)
 
 
+def forget(path: str) -> None:
+    """Drops what was remembered: a person accepted an older store. The caller holds the lock."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise files.failure(problem, f"cannot remove the witness {path}") from problem
+
+
 def write(path: str, keys: Keys, store: str, seq: int, tag: str, last: Seen | None) -> None:
     """Remembers (seq, tag) in the slot that `last` does not use. The caller holds the lock.
 

@@ -48,8 +48,9 @@ class Reading:
 class Writing:
     """See Store.writing."""
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: "Store", *, after_rollback: bool = False) -> None:
         self._store = store
+        self._after_rollback = after_rollback
         self._lock = files.Lock(paths.lock_file(store.id), store.wait)
         self._seen: witness.Seen | None = None
         self._writer: Writer | None = None
@@ -62,7 +63,8 @@ class Writing:
             self._seen = store.witnessed()
             store.db.execute("BEGIN IMMEDIATE")
             verdict = store.judge(self._seen)
-            if not verdict.good or store.keys is None:
+            accepted = self._after_rollback and verdict.name == "ROLLED_BACK"
+            if not (verdict.good or accepted) or store.keys is None:
                 raise SealError(
                     f"{store.directory} is {verdict.name} ({verdict.detail}); nothing was "
                     "appended; run: swapcache verify --full"
@@ -89,9 +91,12 @@ class Writing:
             self._give_up()
             raise database.problem(refused, store.directory) from refused
         try:
+            path = paths.witness_file(store.id)
             newer = seen is None or seen.store != store.uuid or writer.seq > seen.seq
+            if self._after_rollback:
+                witness.forget(path)
+                newer, seen = True, None
             if newer and writer.seq >= 0:
-                path = paths.witness_file(store.id)
                 witness.write(path, store.keys, store.uuid, writer.seq, writer.tag, seen)
         finally:
             self._lock.__exit__()
