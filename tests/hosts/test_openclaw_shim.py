@@ -94,6 +94,51 @@ def test_the_text_goes_by_what_the_shim_saw(
     assert not Path(paths.error_log()).exists()
 
 
+def test_what_happens_during_the_first_turns_wait_is_not_lost(shim: Path) -> None:
+    Path(paths.launcher()).write_text("#!/bin/sh\nsleep 0.5\n")
+    given = [("during", TURN), ("", "command:new"), ("", TURN), ("", TURN)]
+    assert served_at_once(shim, given) == [["R"], ["N"], ["N"]]
+    given = [("during", TURN), ("two", TURN), ("two", TURN)]
+    assert served_at_once(shim, given)[1:] == [["I"], ["I"]]
+
+
+def served_at_once(work: Path, steps: list[tuple[str, str]]) -> list[list[str]]:
+    """Like `served`, but a step marked `during` goes on while the next one runs."""
+    plan = [
+        ["later" if mark == "during" else "now", *filled((what, mark if mark == "two" else "one"))]
+        for mark, what in steps
+    ]
+    node = os.environ["SWAPCACHE_NODE"]
+    given = json.dumps({"work": str(work), "steps": plan})
+    module = f"{paths.plugin_dir('openclaw')}/index.js"
+    run = [node, "--input-type=module", "-e", AT_ONCE, module, given]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    found: list[list[str]] = json.loads(done.stdout)
+    return found
+
+
+AT_ONCE = """
+const shim = await import(process.argv[1]);
+const { work, steps } = JSON.parse(process.argv[2]);
+const served = [];
+for (const [when, type, action, key, sessionId] of steps) {
+  const context = { workspaceDir: work, bootstrapFiles: [], sessionId, agentId: "main" };
+  const ended = shim.onInternal({ type, action, sessionKey: key, context });
+  if (action === "bootstrap") served.push([ended, context]);
+  if (when === "now") await ended;
+}
+for (const [ended] of served) await ended;
+console.log(JSON.stringify(served.map(([, c]) => c.bootstrapFiles.map((f) => f.content))));
+process.exit(0);
+"""
+
+
+def test_a_spool_that_cannot_be_written_costs_nobody_the_text(shim: Path) -> None:
+    Path(paths.shim_spool_dir()).parent.mkdir(parents=True, exist_ok=True)
+    Path(paths.shim_spool_dir()).write_text("a file in its place")
+    assert [contents for contents, _ in served(shim, (TURN,), (TURN,))] == [["R"], ["R"]]
+
+
 def test_B6_only_the_first_turn_waits_and_never_longer_than_its_bound(shim: Path) -> None:
     Path(paths.launcher()).write_text("#!/bin/sh\nsleep 30\n")
     (first, waited), (second, quick) = served(shim, (TURN,), (TURN,))

@@ -157,7 +157,9 @@ def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Inge
         return Ingested(0, 0, False)
     new = follow.read_new(source, limit)
     if new.rewritten:
-        source = _next_generation(ledger, source)
+        from swapcache.capture import generations  # rarely needed
+
+        source = generations.next_one(ledger, source)
         new = follow.read_new(source, limit)
     if not new.rows:
         return Ingested(0, new.pending, False)
@@ -215,14 +217,15 @@ def dialogue(message: Message) -> bool:
 
 
 def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
-    """Rows that another transcript of the same session does not hold already, by their ids.
+    """Rows that another source of the same story does not hold already, by their ids.
 
-    A host that moves its sessions into another kind of store (OpenClaw 2026.8) tells them again.
+    A host that moves its sessions into another kind of store (OpenClaw 2026.8) tells them again,
+    and so does a file that was seen half written.
     """
     others = [
         s.number
-        for s in sessions.sources(store.db, source.session)
-        if s.path not in (STATEMENTS, source.path)
+        for s in sessions.story(store.db, source.session)
+        if s.path != STATEMENTS and s.number != source.number
     ]
     wanted = {r.value["id"] for r in rows if r.value and isinstance(r.value.get("id"), str)}
     if not others or not wanted:
@@ -236,57 +239,6 @@ def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
     )
     known = {key for (key,) in found}
     return [r for r in rows if not (r.value and r.value.get("id") in known)]
-
-
-def _next_generation(ledger: Ledger, source: Source) -> Source:
-    """A source for a transcript that is not what was read.
-
-    One that was only cut short (a power cut before the host synced it) goes on behind what is left;
-    what was captured beyond that stays part of the story. Any other one tells its story anew.
-    """
-    store = ledger.store
-    made = sessions.add_source(store.db, ledger.session.number, source.path, source.generation + 1)
-    at = _cut_short(store, source)
-    if at < 0:
-        ledger.refold()
-        return made
-    sessions.move_cursor(store.db, source._replace(closed=CONTINUED), 0, 0, 0)
-    head, tail = follow.edges(source.path, at)
-    made = made._replace(cursor=at, head=head, tail=tail, format=source.format)
-    sessions.move_cursor(store.db, made, 0, 0, 0)
-    return made
-
-
-CONTINUED = 2
-"""`closed` of a source whose transcript was cut short: its successor goes on, both tell it."""
-
-
-def _cut_short(store: Store, source: Source) -> int:
-    """Where a transcript that lost its end ends now, at a row's end; -1 when it is another one."""
-    if source.path.startswith(follow.DATABASE):
-        return -1
-    data = follow.head_of(source.path, source.cursor)
-    rows = store.db.execute(
-        "SELECT seq, position FROM record WHERE source=? AND position<? ORDER BY position DESC",
-        (source.number, len(data)),
-    )
-    for seq, position in rows:
-        found = store.record(seq)
-        end = position + (len(found[0].body) if found else 0)
-        if found is None or end > len(data):
-            continue
-        same = data[position:end] == found[0].body and _begins(store, source, data)
-        return end if same else -1
-    return 0 if not data else -1
-
-
-def _begins(store: Store, source: Source, data: bytes) -> bool:
-    """True when a transcript begins with the row that was captured first: hosts rewrite headers."""
-    row = store.db.execute(
-        "SELECT seq FROM record WHERE source=? AND position=0", (source.number,)
-    ).fetchone()
-    found = store.record(row[0]) if row else None
-    return found is not None and data.startswith(found[0].body)
 
 
 def _to_boundary(new: follow.New) -> tuple[follow.New, str]:

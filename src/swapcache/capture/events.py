@@ -10,7 +10,7 @@ import os
 
 from swapcache.capture import capture, follow, process
 from swapcache.errors import FormatError, MissingSourceError, SourceError
-from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Session
+from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Process, Session
 from swapcache.state import rules
 from swapcache.store import sessions, times
 from swapcache.store.store import Store, now
@@ -39,11 +39,11 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
             capture.snapshot(ledger)
         over = took_part(store, session, event)
         ended = now() if event.name == "end" and over else None
-        if session.ended and event.name != "end":
+        if session.ended and event.name != "end" and (done.rows or event.name != "fold"):
             ended = ""  # it goes on after all
         ledger.save(process=event.process, ended=ended, reason=event.detail)
         if done.boundary:
-            _next_window(store, ledger, event, done.boundary)
+            _next_window(ledger, event.transcript, event.process, done.boundary)
         state = ledger.fold.state(session.number, ledger.last)
     viewed = event.direct and event.host in settings["views"]["hosts"]
     if event.name in SEALED and viewed and store.keys:
@@ -56,18 +56,19 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
     return done
 
 
-def _next_window(store: Store, ledger: capture.Ledger, event: Event, reason: str) -> None:
+def _next_window(
+    ledger: capture.Ledger, path: str, process: Process | None, reason: str
+) -> Session:
     """Ends a session's window; what follows in its transcript belongs to the next one."""
-    old = ledger.session
-    sessions.touch(store.db, old.number, now(), last=ledger.last, ended=now(), reason=reason)
-    before = sessions.find_source(store.db, old.number, event.transcript)
-    made = sessions.add_session(
-        store.db, old.key, old.id, event.process, now(), window=old.window + 1
-    )
-    source = sessions.add_source(store.db, made.number, event.transcript, 0)
+    db, old = ledger.store.db, ledger.session
+    sessions.touch(db, old.number, now(), last=ledger.last, ended=now(), reason=reason)
+    before = sessions.find_source(db, old.number, path)
+    made = sessions.add_session(db, old.key, old.id, process, now(), window=old.window + 1)
+    source = sessions.add_source(db, made.number, path, 0)
     if before is not None:
-        moved = before._replace(number=source.number, session=made.number, closed=0)
-        sessions.move_cursor(store.db, moved, 0, 0, 0)
+        moved = before._replace(number=source.number, session=made.number, generation=0, closed=0)
+        sessions.move_cursor(db, moved, 0, 0, 0)
+    return made
 
 
 def _transcript(ledger: capture.Ledger, event: Event) -> capture.Ingested:
@@ -139,7 +140,7 @@ def reconcile(
         with store.writing() as writer:
             session = sessions.session(store.db, session.number)
             ledger = capture.Ledger(store, writer, session)
-            more, before = False, ledger.last
+            more, before, ended = False, ledger.last, ("", "")
             for source in sessions.sources(store.db, session.number):
                 if source.path == capture.STATEMENTS:
                     continue
@@ -149,11 +150,15 @@ def reconcile(
                     continue
                 added += done.rows
                 more = more or done.more
+                if done.boundary:
+                    ended = source.path, done.boundary
             if gone and ledger.provisional.get("prompt") and not more:
                 uncorroborated(ledger)
             if ledger.last != before:
                 capture.snapshot(ledger)
                 ledger.save(session.touched)
+            if ended[1]:
+                session = _next_window(ledger, ended[0], session.process, ended[1])
         if not more:
             break
     return added

@@ -90,6 +90,21 @@ def renamed(path: str) -> str:
     return f"{folder}/{found[-1]}" if found else path
 
 
+def generation(source: Source) -> str:
+    """What a database's session is marked with now; it changes when the host rewrites rows."""
+    from swapcache.transcripts import openclaw
+
+    return openclaw.read(source.path, 1 << 62, 0).generation
+
+
+def rows_before(source: Source) -> list[Row]:
+    """All rows of a session in a database before the cursor."""
+    from swapcache.transcripts import openclaw
+
+    rows = openclaw.read(source.path, 0, 1 << 62).rows
+    return [row for row in rows if row.start < source.cursor]
+
+
 def _read_database(source: Source, limit: int) -> New:
     """The same for a session in a host's database; the cursor is the next sequence number."""
     from swapcache.transcripts import openclaw

@@ -14,7 +14,7 @@ import json
 import os
 
 from swapcache.capture import capture, events, follow, process
-from swapcache.errors import HostError
+from swapcache.errors import HostError, StoreError
 from swapcache.hosts import openclaw_spool as spool
 from swapcache.model import Event
 from swapcache.store import identity, sessions
@@ -105,10 +105,12 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
     """Settles older windows of the key, captures, renews the ready texts. More waits: True."""
     if not event.session_id:
         return False
-    lines = spool.take(event)
-    spool.receipts(store, event, lines)  # first: a call that comes after one was not told with it
+    taken = spool.take(event)
+    spool.receipts(store, event, taken.lines)  # first: a call after one was not told with it
+    with store.writing():
+        session = capture.session_for(store, event)
+    _skip_others(store, session, event.transcript)
     _settle(store, event)
-    _skip_others(store, event)
     more = True
     for _ in range(64):  # one step for each window that ended since
         _carry_on(store, event, settings)
@@ -119,17 +121,13 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
     with store.writing() as writer:
         session = capture.session_for(store, event)
         ledger = capture.Ledger(store, writer, session)
-        spool.keep(ledger, lines, event)
+        back = spool.keep(ledger, taken.lines, event)
         spool.interrupted(ledger, event)
         ledger.save()
+    spool.done(event, taken, back)
     if event.direct:
         ready.write(store, session, settings)
     return more
-
-
-def _window(store: Store, event: Event) -> Session:
-    with store.writing():
-        return capture.session_for(store, event)
 
 
 def _settle(store: Store, event: Event) -> None:
@@ -137,17 +135,24 @@ def _settle(store: Store, event: Event) -> None:
 
     Their transcripts are captured to the end: the host may have renamed them.
     """
-    window = _window(store, event)
-    for other in sessions.windows(store.db, event.session_key):
-        if other.ended or other.number >= window.number:
-            continue
+    left = [s for s in _open(store, event) if s.id != event.session_id]
+    for other in left:
+        for source in sessions.sources(store.db, other.number):
+            _skip_others(store, other, source.path)
         events.reconcile(store, other, NAME, gone=True)
-        reason = event.detail if event.detail in REASONS else _silent(store, other)
-        with store.writing():
-            sessions.touch(store.db, other.number, other.touched, ended=now(), reason=reason)
+    reason = event.detail if event.detail in REASONS else ""
+    for other in _open(store, event):  # a reset on the way has made more of them
+        if other.id != event.session_id:
+            why = reason or _silent(store, other)
+            with store.writing():
+                sessions.touch(store.db, other.number, other.touched, ended=now(), reason=why)
 
 
-def _skip_others(store: Store, event: Event) -> None:
+def _open(store: Store, event: Event) -> list[Session]:
+    return [s for s in sessions.windows(store.db, event.session_key) if not s.ended]
+
+
+def _skip_others(store: Store, session: Session, path: str) -> None:
     """Goes on behind what a store of another workspace holds of the same transcript.
 
     An agent that is moved to another workspace keeps its transcript; each workspace's memory is
@@ -156,22 +161,26 @@ def _skip_others(store: Store, event: Event) -> None:
     theirs = [
         found
         for other, known in identity.listing()
-        if known[:3] == store.identity[:3] and known.workspace != store.identity.workspace
-        if (found := _furthest(other, event.transcript)) is not None
+        if path and known[:3] == store.identity[:3]
+        if known.workspace != store.identity.workspace
+        if (found := _furthest(other, path)) is not None
     ]
     if not theirs:
         return
     furthest = max(theirs, key=lambda source: source.cursor)
     with store.writing():
-        session = capture.session_for(store, event)
-        mine = capture.source_for(store, session, event.transcript)
+        mine = capture.source_for(store, session, path)
         if not mine.closed and mine.cursor < furthest.cursor:
             ahead = furthest._replace(number=mine.number, closed=0)
             sessions.move_cursor(store.db, ahead, 0, 0, 0)
 
 
 def _furthest(store_id: str, path: str) -> Source | None:
-    other = Store(store_id)
+    """Where another store's reading of a transcript stands; a store that cannot be read has none."""
+    try:
+        other = Store(store_id)
+    except StoreError:
+        return None
     try:
         return sessions.newest_source(other.db, path)
     finally:
@@ -190,11 +199,12 @@ def _silent(store: Store, session: Session) -> str:
 
 def _carry_on(store: Store, event: Event, settings: dict[str, Any]) -> None:
     """Gives a window that begins what the one before it left open, if it is told that in full."""
-    window = _window(store, event)
-    before = scene.before(store, window)
+    with store.writing():
+        window = capture.session_for(store, event)
+    before, cause = scene.before(store, window)
     if not event.direct or before is None or window.last >= 0:
         return
-    found = scene.Scene(window, before, (), (), before.reason, "owner")
+    found = scene.Scene(window, before, (), (), cause, "owner")
     if wake.tell(store, found, settings, now_wall=now()).form != "full":
         return
     with store.writing() as writer:

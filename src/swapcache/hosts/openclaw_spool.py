@@ -6,16 +6,18 @@ is taken once, by a fold of its own workspace. Never a source of records: the tr
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
 
 from swapcache import paths
 from swapcache.capture import capture, process
-from swapcache.model import OWNER, SYSTEM, Event, NewRecord
+from swapcache.model import OWNER, SYSTEM, Event, NamedTuple, NewRecord
 from swapcache.state import rules
-from swapcache.store import files, seal, sessions
-from swapcache.store.store import Store
+from swapcache.state.fold import TEXT_LIMIT
+from swapcache.store import files, seal, sessions, times
+from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
 from swapcache.transcripts import pi
 from swapcache.transcripts.text import mapping, string
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 LIMIT = 64 << 20
 KEPT_LINES = 20
 """Lines at the spool's end that wait for the host to write what they say."""
+FOREIGN_S = 86400.0
+SAME_S = 30.0
+"""A host writes a prompt at most so much before the time that the shim noted."""
 
 
 def path(state: str, agent: str, key: str) -> str:
@@ -35,23 +40,46 @@ def path(state: str, agent: str, key: str) -> str:
     return f"{paths.shim_spool_dir()}/{seal.sha256(os.fsencode(whose))}.jsonl"
 
 
-def take(event: Event) -> list[dict[str, Any]]:
-    """The lines for an event's session key; those of another workspace go back."""
-    name = path(event.identity.state_dir, event.identity.agent, event.session_key)
-    found = []
-    for taken in _taken(name):
-        with open(taken, "rb") as file:
+class Taken(NamedTuple):
+    """What a fold took from the spool; until `done` the files stay, so its death loses nothing."""
+
+    lines: list[dict[str, Any]]
+    foreign: list[dict[str, Any]]
+    """Lines of another workspace of the same agent."""
+    files: list[str]
+
+
+def take(event: Event) -> Taken:
+    """The lines for an event's session key."""
+    taken = Taken([], [], _taken(path(*_whose(event))))
+    here = event.identity.workspace
+    for name in taken.files:
+        with contextlib.suppress(FileNotFoundError), open(name, "rb") as file:
             for text in file.read(LIMIT).splitlines():
                 try:
                     line = mapping(json.loads(text))
                 except ValueError:
                     continue  # the last line of a process that was killed
-                if line.get("workspace", event.identity.workspace) == event.identity.workspace:
-                    found.append(line)
-                else:
-                    _put_back(event, line)
-        os.unlink(taken)
-    return found
+                if line.get("workspace", here) == here:
+                    taken.lines.append(line)
+                elif times.age(string(line.get("t")), now()) < FOREIGN_S:
+                    taken.foreign.append(line)
+    return taken
+
+
+def done(event: Event, taken: Taken, back: list[dict[str, Any]]) -> None:
+    """Everything is stored: what waits for the host goes back, the rest goes."""
+    lines = [*taken.foreign[-KEPT_LINES:], *back]
+    if lines:
+        text = b"\n".join(json.dumps(line).encode() for line in lines)
+        files.append_line(path(*_whose(event)), text, LIMIT)
+    for name in taken.files:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _whose(event: Event) -> tuple[str, str, str]:
+    return event.identity.state_dir, event.identity.agent, event.session_key
 
 
 def _taken(name: str) -> list[str]:
@@ -59,30 +87,36 @@ def _taken(name: str) -> list[str]:
     folder, base = os.path.split(name)
     found = []
     for other in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        pid = other.removeprefix(f"{base}.")
-        if other.startswith(f"{base}.") and pid.isdigit() and process.identify(int(pid)) is None:
+        pid, _, started = other.removeprefix(f"{base}.").partition("-")
+        if not other.startswith(f"{base}.") or not (pid.isdigit() and started.isdigit()):
+            continue
+        living = process.identify(int(pid))
+        if living is None or living.started != int(started):
             found.append(f"{folder}/{other}")
+    me = process.identify(os.getpid())
+    mine = f"{name}.{os.getpid()}-{me.started if me else 0}"
     try:
-        os.rename(name, f"{name}.{os.getpid()}")
+        os.rename(name, mine)
     except FileNotFoundError:
         return found
-    return [*found, f"{name}.{os.getpid()}"]
+    return [*found, mine]
 
 
-def keep(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> None:
-    """Keeps what the shim saw and the transcript does not hold.
+def keep(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> list[dict[str, Any]]:
+    """Keeps what the shim saw and the transcript does not hold; gives what goes back.
 
     Of a living gateway it goes back to the spool: the host is about to write it, maybe into a new
     window. Of one that is gone it is provisional: nobody will write it any more.
     """
-    asked = {i.text for i in ledger.fold.of("request").values()}
-    newest = next((n for n in reversed(lines) if _prompt(n)), None)
+    back = []
+    prompts = [line for line in lines if _prompt(line)]
+    newest = max(prompts, key=lambda line: string(line.get("t")), default=None)
     for line in lines:
         alive = line.get("process") == event.prompt
         prompt = _prompt(line) if line is newest else ""
-        if prompt and prompt not in asked:
+        if prompt and not _asked(ledger, prompt, string(line.get("t"))):
             if alive:
-                _put_back(event, line)
+                back.append(line)
             else:
                 wall = string(line.get("t"))
                 ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
@@ -92,7 +126,15 @@ def keep(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> N
                 error = rules.cut(string(line.get("error")), 160)
                 ledger.provisional.setdefault("finished", {})[key] = error
             elif alive and line in lines[-KEPT_LINES:]:
-                _put_back(event, line)
+                back.append(line)
+    return back
+
+
+def _asked(ledger: capture.Ledger, prompt: str, wall: str) -> bool:
+    """True when the transcript has this very prompt: the same words of another day do not count."""
+    text = rules.cut(prompt, TEXT_LIMIT)
+    asked = ledger.fold.of("request").values()
+    return any(i.text == text and times.age(i.wall, wall) < SAME_S for i in asked)
 
 
 def interrupted(ledger: capture.Ledger, event: Event) -> None:
@@ -107,9 +149,8 @@ def interrupted(ledger: capture.Ledger, event: Event) -> None:
         prompt = _prompt({"kind": "message", "message": json.loads(text)})
     except ValueError:
         return
-    asked = {i.text for i in ledger.fold.of("request").values()}
-    if prompt and prompt not in asked and "prompt" not in ledger.provisional:
-        wall = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(int(accepted) / 1000))
+    wall = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(int(accepted) / 1000))
+    if prompt and "prompt" not in ledger.provisional and not _asked(ledger, prompt, wall):
         ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
 
 
@@ -120,11 +161,6 @@ def _prompt(line: dict[str, Any]) -> str:
     message = pi.message({"type": "message", "message": mapping(line.get("message"))})
     own = message is not None and message.kind == "request" and message.origin == OWNER
     return message.text if message is not None and own else ""
-
-
-def _put_back(event: Event, line: dict[str, Any]) -> None:
-    name = path(event.identity.state_dir, event.identity.agent, event.session_key)
-    files.append_line(name, json.dumps(line).encode(), LIMIT)
 
 
 def receipts(store: Store, event: Event, lines: list[dict[str, Any]]) -> None:

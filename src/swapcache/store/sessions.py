@@ -184,6 +184,14 @@ def story(db: sqlite3.Connection, number: int) -> list[Source]:
     return sources(db, number) + [_source(row) for row in rows]
 
 
+def close_continued(db: sqlite3.Connection, number: int, path: str) -> None:
+    """Generations that were continued tell nothing any more: the transcript is another one now."""
+    db.execute(
+        "UPDATE source SET closed=1 WHERE session=? AND path=? AND closed=2",
+        (number, database.bound(path)),
+    )
+
+
 def add_source(db: sqlite3.Connection, number: int, path: str, generation: int) -> Source:
     """A transcript, or a new generation of one whose read part has changed."""
     cursor = db.execute(

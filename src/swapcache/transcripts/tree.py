@@ -21,8 +21,8 @@ class Place(NamedTuple):
     beside the branch."""
 
     def follows(self, leaf: str) -> bool:
-        """True for a row that just goes on behind `leaf`, or for the first one (no leaf yet)."""
-        return self.leaf == self.id and (not leaf or self.parent == leaf)
+        """True for a row that just goes on behind `leaf`, or for a first one without a parent."""
+        return self.leaf == self.id and self.parent == leaf
 
 
 class Tree:

@@ -52,7 +52,7 @@ def texts(store: Store, current: Session, settings: dict[str, Any]) -> dict[str,
     A restart keeps the host's own history, so it is told only what that lacks; a window that holds
     nothing yet is told what its beginning was told.
     """
-    before = scene.before(store, current)
+    before, left = scene.before(store, current)
     working = _works(store, current)
     subject = current if working else before
 
@@ -63,7 +63,7 @@ def texts(store: Store, current: Session, settings: dict[str, Any]) -> dict[str,
     if working:
         restart = told("restart", current, "delta")
     else:
-        restart = told(before.reason, before) if before is not None else ""
+        restart = told(left, before) if before is not None else ""
     return {
         "restart": restart,
         "new": told("new", subject),

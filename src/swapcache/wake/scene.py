@@ -70,10 +70,18 @@ def scene(store: Store, me: Session, event: Event) -> Scene:
     return Scene(me, subject, tuple(living), tuple(over[1:3]), cause, audience)
 
 
-def before(store: Store, window: Session) -> Session | None:
-    """The newest earlier window of the same key in which something was asked."""
-    earlier = (w for w in sessions.windows(store.db, window.key) if w.number < window.number)
-    return next((w for w in earlier if w.requests), None)
+def before(store: Store, window: Session) -> tuple[Session | None, str]:
+    """(the newest other window of the same key in which something was asked, why it was left).
+
+    A person's /new or /reset counts also when it came after an empty window in between.
+    """
+    others = [w for w in sessions.windows(store.db, window.key) if w.number != window.number]
+    found = max((w for w in others if w.requests), key=lambda w: w.last, default=None)
+    if found is None:
+        return None, ""
+    since = {w.reason for w in others if w.number > found.number and not w.requests}
+    reasons = {found.reason, *since}
+    return found, next((r for r in ("new", "reset") if r in reasons), found.reason)
 
 
 def taken(store: Store, subject: int, me: int) -> bool:

@@ -164,3 +164,36 @@ def test_A5_a_transcript_that_lost_its_end_is_counted_with_what_it_lost(
     assert report.records == 4 and report.messages == 2
     assert asked(store, session) == ["a", "c"]
     store.close()
+
+
+@pytest.mark.parametrize("then", ["cut again", "rewritten", "whole again"])
+def test_A5_a_transcript_that_lost_its_end_twice_tells_every_row_once(
+    store: Store, home: Path, then: str
+) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    rows.say("b", "a", "assistant")
+    head = rows.path.read_bytes()
+    rows.say("c", "b")
+    full = rows.path.read_bytes()
+    captured(store, rows.path)
+    rows.path.write_bytes(head if then != "whole again" else head[:-60])
+    captured(store, rows.path)
+    if then == "cut again":
+        rows.say("d", "b")
+        captured(store, rows.path)
+        rows.path.write_bytes(head)
+        captured(store, rows.path)
+    elif then == "rewritten":
+        rows.path.write_bytes(head.replace(b"words of a", b"other words"))
+    else:
+        rows.path.write_bytes(full)
+    rows.say("e", "c" if then == "whole again" else "b")
+    session = captured(store, rows.path)
+    wanted = ["a", "c", "e"] if then == "whole again" else ["a", "e"]
+    assert asked(store, session) == wanted
+    assert kept(store, session).dump() == story.refold(store, session)[0].dump()
+    left = kept(store, session).counters.get(capture.LEFT, 0)
+    told = {r.meta["msg_id"] for r, _ in store.read(0, 99) if r.meta.get("class") == "request"}
+    assert capture.report(store, session, 0, 0).messages == len(wanted) + 1, (left, told)
+    store.close()

@@ -19,6 +19,7 @@ else:
 
 from swapcache import config, paths
 from swapcache.capture import capture, story
+from swapcache.errors import StoreError
 from swapcache.hosts import launcher, openclaw, openclaw_config, openclaw_spool
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store, open_store
@@ -502,7 +503,127 @@ def test_what_a_killed_fold_had_taken_is_taken_again(host: Host) -> None:
     name = Path(openclaw_spool.path(str(host.state), "main", KEY))
     with subprocess.Popen(["true"]) as ended:
         pass
-    name.rename(f"{name}.{ended.pid}")
+    name.rename(f"{name}.{ended.pid}-1")
     host.fold("bootstrap", "2/2").close()
     assert "C-9" in host.texts()["restart"]
     assert list(name.parent.iterdir()) == []
+
+
+def reset(host: Host, key: str, reason: str = "new") -> None:
+    """A reset in the stream."""
+    host.event({"type": "reset", "id": key, "parentId": f"m{host.seq - 1}", "reason": reason})
+
+
+def test_A1_what_follows_a_reset_is_captured_by_a_late_reading_too(host: Host) -> None:
+    host.message("user", "paint the shed")
+    host.fold().close()
+    reset(host, "r1")
+    host.message("user", "now the barn, BARN-7")
+    host.db.execute("UPDATE session_nodes SET current_session_id='sid2'")
+    host.db.execute("INSERT INTO transcript_rewrite_watermarks VALUES ('sid2', 'g1')")
+    with contextlib.closing(host.fold()) as store:
+        windows = sessions.windows(store.db, KEY)
+        assert [(w.id, w.requests, bool(w.ended)) for w in windows] == [
+            ("sid", 1, True),
+            ("sid2", 0, False),
+            ("sid", 1, True),
+        ]
+    assert "BARN-7" in host.texts()["restart"] and "shed" not in host.texts()["restart"]
+
+
+def test_A5_a_fold_that_dies_after_it_took_the_spool_loses_nothing(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool(host, prompt("count the crates, C-9", "1/1"))
+
+    def die(*given: object) -> None:
+        raise StoreError("the power went")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("swapcache.capture.events.record", die)
+        with pytest.raises(StoreError):
+            host.fold("bootstrap", "2/2")
+    (taken,) = Path(paths.shim_spool_dir()).iterdir()
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    taken.rename(taken.with_name(f"{taken.name.rpartition('.')[0]}.{ended.pid}-1"))
+    host.fold("bootstrap", "2/2").close()
+    assert "C-9" in host.texts()["restart"]
+    assert list(Path(paths.shim_spool_dir()).iterdir()) == []
+
+
+@pytest.mark.parametrize("rewrite", ["the same rows", "other rows"])
+def test_B5_a_rewrite_after_a_reset_tells_the_window_alone(host: Host, rewrite: str) -> None:
+    host.message("user", "paint the shed")
+    reset(host, "r1")
+    host.message("user", "now the barn")
+    host.fold().close()
+    host.db.execute("UPDATE transcript_rewrite_watermarks SET generation='g2'")
+    if rewrite == "other rows":
+        host.db.execute("UPDATE transcript_events SET event_json=replace(event_json,'barn','hut')")
+    host.message("user", "and the gate")
+    with contextlib.closing(host.fold()) as store:
+        windows = sessions.windows(store.db, KEY)
+        assert [(w.window, w.requests) for w in windows] == [(1, 2), (0, 1)]
+        messages = [capture.report(store, w, 0, 0).messages for w in windows]
+        assert messages == [2, 1] and store.verify().good
+    assert "shed" not in host.texts()["idle"] and "the gate" in host.texts()["idle"]
+
+
+def test_B4_new_counts_also_after_an_empty_window(host: Host) -> None:
+    host.message("user", "paint the shed")
+    host.message("assistant", [{"type": "text", "text": "painted"}], stopReason="stop")
+    reset(host, "r1", "daily")
+    reset(host, "r2", "new")
+    host.message("user", "hello")
+    with contextlib.closing(host.fold()) as store:
+        carried = [w.parent is not None for w in sessions.windows(store.db, KEY)]
+        assert carried == [False, True, False], "the daily rollover's window, not the person's own"
+    assert "shed" not in host.texts()["idle"]
+
+
+def test_B5_another_workspaces_damaged_store_stops_nothing(host: Host, home: Path) -> None:
+    host.message("user", "work of alpha")
+    host.fold().close()
+    ((store_id, _),) = identity.listing()
+    Path(paths.database(paths.store_dir(store_id))).write_bytes(b"garbage" * 1000)
+    host.work = home / "beta"
+    host.work.mkdir()
+    host.message("user", "work of beta")
+    host.fold().close()
+    assert "work of beta" in host.texts()["idle"]
+
+
+def test_a_long_prompt_that_was_answered_is_not_told_as_lost(host: Host) -> None:
+    text = "count the crates " * 400
+    spool(host, prompt(text, "1/1"))
+    host.message("user", text)
+    host.message("assistant", [{"type": "text", "text": "done"}], stopReason="stop")
+    host.fold("bootstrap", "2/2").close()
+    assert host.texts()["restart"] == ""
+
+
+def test_the_same_words_of_an_earlier_day_do_not_hide_a_lost_prompt(host: Host) -> None:
+    host.message("user", "go on")
+    host.message("assistant", [{"type": "text", "text": "done"}], stopReason="stop")
+    spool(host, {**prompt("go on", "1/1"), "t": "2026-12-01T08:00:00.000Z"})
+    host.fold("bootstrap", "2/2").close()
+    assert "go on" in host.texts()["restart"]
+
+
+def test_a_session_that_the_host_goes_back_to_is_the_current_one(host: Host) -> None:
+    host.message("user", "mend the fence, FENCE-2")
+    host.fold().close()
+    folder = host.path
+    host.db.execute("UPDATE session_nodes SET current_session_id='two'")
+    host.db.execute(
+        "INSERT INTO transcript_events VALUES ('two', 0, ?, NULL, 0, NULL)",
+        (json.dumps({"type": "session", "version": 4, "id": "two", "cwd": str(host.work)}),),
+    )
+    host.fold().close()
+    host.db.execute("UPDATE session_nodes SET current_session_id='sid'")
+    host.message("user", "and the post, POST-3")
+    with contextlib.closing(host.fold()) as store:
+        still = [w.id for w in sessions.windows(store.db, KEY) if not w.ended]
+    assert still == ["sid"] and folder.exists()
+    assert "POST-3" in host.texts()["idle"] and "FENCE-2" in host.texts()["idle"]

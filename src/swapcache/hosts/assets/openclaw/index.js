@@ -54,6 +54,14 @@ function off(workspaceDir) {
   return names.some((name) => fs.existsSync(name));
 }
 
+function real(name) {
+  try {
+    return fs.realpathSync(name);
+  } catch {
+    return name; // not there yet
+  }
+}
+
 function stateDir() {
   return fs.realpathSync(process.env.OPENCLAW_STATE_DIR || path.join(os.homedir(), ".openclaw"));
 }
@@ -64,12 +72,12 @@ function digest(...parts) {
 
 function entry(key, context = {}) {
   let found = keys.get(key);
-  if (!found) keys.set(key, (found = { where: {}, cause: "restart", count: 0 }));
+  if (!found) keys.set(key, (found = { where: {}, cause: "restart", reason: "", count: 0 }));
   if (context.workspaceDir) {
     found.where = {
       stateDir: stateDir(),
       agentId: context.agentId || (key.split(":")[0] === "agent" ? key.split(":")[1] : "main"),
-      workspaceDir: fs.realpathSync(context.workspaceDir),
+      workspaceDir: real(context.workspaceDir),
       sessionKey: key,
       sessionId: context.sessionId || "",
     };
@@ -94,17 +102,20 @@ function fold(found, reason, delay = QUIET_MS) {
   if (!found.where.sessionKey) return;
   clearTimeout(found.timer);
   clearTimeout(found.again);
+  found.reason = reason || found.reason; // a later fold without one must not lose it
   found.due ??= Date.now() + LATEST_MS; // turns that follow each other closely put it off, not away
-  const run = () => {
+  const run = (last) => {
     found.due = undefined;
+    const why = found.reason;
+    if (last) found.reason = "";
     try {
-      start("fold", found, reason);
+      start("fold", found, why);
     } catch (problem) {
       complain("fold", problem);
     }
   };
   found.timer = setTimeout(run, Math.max(0, Math.min(delay, found.due - Date.now())));
-  found.again = setTimeout(run, delay + AGAIN_MS);
+  found.again = setTimeout(run, delay + AGAIN_MS, true);
   found.timer.unref?.();
   found.again.unref?.();
 }
@@ -134,7 +145,7 @@ function reconcile(found) {
       resolve(false);
     }, WAIT_MS);
     try {
-      const child = start("bootstrap", found, "");
+      const child = start("bootstrap", found, found.reason);
       child.on("exit", () => (clearTimeout(timer), resolve(true)));
       child.on("error", () => (clearTimeout(timer), resolve(false)));
     } catch {
@@ -144,11 +155,14 @@ function reconcile(found) {
   });
 }
 
-function append(key, line, durable) {
+function spool(key) {
   const agent = key.split(":")[0] === "agent" ? key.split(":")[1] : "main";
-  const folder = paths().spool;
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const file = path.join(folder, digest(stateDir(), agent, key) + ".jsonl");
+  return path.join(paths().spool, digest(stateDir(), agent, key) + ".jsonl");
+}
+
+function append(key, line, durable) {
+  const file = spool(key);
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const fd = fs.openSync(file, "a", 0o600);
   try {
     if (fs.fstatSync(fd).size > SPOOL_LIMIT) return;
@@ -173,30 +187,48 @@ async function bootstrap(ev) {
   const key = String(ev.sessionKey || context.sessionKey || "");
   if (!key || !Array.isArray(context.bootstrapFiles)) return;
   const found = entry(key, context);
-  if (off(found.where.workspaceDir)) return;
+  if (off(found.where.workspaceDir)) {
+    fs.rmSync(spool(key), { force: true }); // a message may come before it is known where
+    return;
+  }
   const session = String(context.sessionId || "");
   // An idle or daily rollover may say nothing: the key then stands for another session.
-  if (found.session && session && session !== found.session && found.chosen !== undefined) begin(found, "idle");
+  const begun = found.chosen !== undefined || found.waiting !== undefined;
+  if (found.session && session && session !== found.session && begun) begin(found, "idle");
   found.session = session || found.session;
   if (found.chosen === undefined) {
     const first = found.waiting === undefined;
     found.waiting ??= choose(found);
+    const { count, cause } = found;
     const given = await found.waiting;
-    found.waiting = undefined;
-    found.chosen ??= given;
-    if (first && given) {
-      const epoch = `${PROCESS}/${found.count}`;
-      append(key, { kind: "injected", cause: found.cause, epoch, text: given }, false);
-    }
+    if (count === found.count) {
+      found.waiting = undefined;
+      found.chosen ??= given;
+    } // else a new epoch began meanwhile: this turn still gets what it waited for
+    if (first && given) note(key, { kind: "injected", cause, epoch: `${PROCESS}/${count}`, text: given });
+    if (count !== found.count) return inject(context, given);
   }
   fold(found, "", AGAIN_MS); // also where no hook says that a turn ended
-  if (typeof found.chosen !== "string" || !found.chosen) return;
+  inject(context, found.chosen);
+}
+
+function inject(context, content) {
+  if (typeof content !== "string" || !content) return;
   context.bootstrapFiles.unshift({
     name: "swap-cache-injected.md",
     path: path.join(String(context.workspaceDir), "context_snapshot", "swap-cache-injected.md"),
-    content: found.chosen,
+    content,
     missing: false,
   });
+}
+
+// A receipt that cannot be written costs nobody the text.
+function note(key, line) {
+  try {
+    append(key, line, false);
+  } catch (problem) {
+    complain("receipt", problem);
+  }
 }
 
 // A new epoch: its text is chosen at the next turn.
@@ -212,6 +244,7 @@ function boundary(ev, cause) {
   if (!key) return;
   const found = entry(key, ev.context);
   begin(found, cause);
+  if (off(found.where.workspaceDir)) return;
   fold(found, cause, 0); // what it writes is what the next turn is told
 }
 
