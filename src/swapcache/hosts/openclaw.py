@@ -176,7 +176,7 @@ def _skip_others(store: Store, session: Session, path: str) -> None:
 
 
 def _furthest(store_id: str, path: str) -> Source | None:
-    """Where another store's reading of a transcript stands; None for a store that cannot be read."""
+    """Where another store's reading of a transcript stands; None if it cannot be read."""
     try:
         other = Store(store_id)
     except StoreError:
