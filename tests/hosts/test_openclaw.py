@@ -187,7 +187,7 @@ def test_B3_the_same_bytes_through_a_window_of_turns(gateway: OpenClaw) -> None:
     kill_in_tool(gateway, "Count the stock, OPS-78.")
     gateway.start()
     seen = len(gateway.model.requests)
-    turns = 30 if gateway.modern else 6
+    turns = 30
     for number in range(turns):
         gateway.model.script[f"step {number}."] = [[call("exec", command="true")], [say("ok")]]
         gateway.turn(f"Do step {number}.")
