@@ -29,8 +29,8 @@ from tests.hosts.openclaw_host import OpenClaw
 from tests.perf.shim_cost import FIRST_MS, TURN_MS
 
 VERSION = "2026.9.6"
-PAUSE_S = 0.8
-"""People do not write the next message while the fold of the last one runs."""
+PAUSE_S = 1.5
+"""People write later than the folds of the last turn run: 0.3 and 2.3 s behind it."""
 
 
 WRAPPER = """

@@ -24,10 +24,11 @@ const shared = (globalThis[Symbol.for("swapcache.openclaw")] ??= {
 });
 const { keys, process: PROCESS } = shared;
 
+let given;
 function paths() {
   // The host may run a copy of this directory, so `installed` names the file that uninstall removes:
-  // read at each use, a live gateway is inert once it is gone.
-  const given = JSON.parse(fs.readFileSync(path.join(HERE, "paths.json"), "utf8"));
+  // looked for at each use, a live gateway is inert once it is gone.
+  given ??= JSON.parse(fs.readFileSync(path.join(HERE, "paths.json"), "utf8"));
   fs.accessSync(given.installed);
   return given;
 }
@@ -160,10 +161,18 @@ function spool(key) {
   return path.join(paths().spool, digest(stateDir(), agent, key) + ".jsonl");
 }
 
+function opened(file) {
+  try {
+    return fs.openSync(file, "a", 0o600);
+  } catch (problem) {
+    if (problem?.code !== "ENOENT") throw problem;
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    return fs.openSync(file, "a", 0o600);
+  }
+}
+
 function append(key, line, durable) {
-  const file = spool(key);
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  const fd = fs.openSync(file, "a", 0o600);
+  const fd = opened(spool(key));
   try {
     if (fs.fstatSync(fd).size > SPOOL_LIMIT) return;
     const workspace = keys.get(key)?.where.workspaceDir; // unknown before the first bootstrap
