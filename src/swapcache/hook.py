@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
             return 0
         payload = json.loads(os.environ.get(PAYLOAD) or sys.stdin.buffer.read() or b"{}")
         event = parse(host, name, payload)
-        if event is not None and _off(event.identity.workspace):
+        if event is not None and paths.is_off(event.identity.workspace):
             return 0
         if event is not None:
             answer, more = handle(event)
@@ -72,13 +72,6 @@ def main(argv: list[str]) -> int:
     except Exception as problem:  # the host closed its end, or no process can be started
         _log(argv, problem, event)
     return 0
-
-
-def _off(workspace: str) -> bool:
-    """True where the owner, or the project itself, wants nothing recorded and nothing told."""
-    return os.path.exists(paths.off_file(workspace)) or os.path.exists(
-        paths.opt_out_file(workspace)
-    )
 
 
 def parse(host: str, name: str, payload: "dict[str, Any]") -> Event | None:

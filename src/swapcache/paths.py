@@ -157,6 +157,12 @@ def off_file(workspace: str = "", env: "Mapping[str, str]" = os.environ) -> str:
     return f"{state_dir(env)}/off/{name}"
 
 
+def is_off(workspace: str, env: "Mapping[str, str]" = os.environ) -> bool:
+    """True where the owner, or the project itself, wants nothing recorded and nothing told."""
+    files = (off_file(workspace, env), opt_out_file(workspace))
+    return any(os.path.exists(file) for file in files)
+
+
 def on_file(env: "Mapping[str, str]" = os.environ) -> str:
     """Its time says when `swapcache on` was last said."""
     return f"{state_dir(env)}/on"

@@ -25,7 +25,7 @@ from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
 from swapcache.wake import ready, scene, wake
-from tests import disks
+from tests import disks, needs
 from tests.hosts.conftest import ROWS
 from tests.hosts.openclaw_host import TURN_S, OpenClaw
 
@@ -59,10 +59,7 @@ def gateway(
     install = Path(folder) / f"openclaw-{request.param}"
     node = os.environ.get("SWAPCACHE_NODE", "")
     if not (folder and node and install.is_dir()):
-        missing = f'OpenClaw {request.param} is not installed; run: eval "$(scripts/hosts)"'
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must have it: {missing}")
-        pytest.skip(missing)
+        needs.missing(f'OpenClaw {request.param} is not installed; run: eval "$(scripts/hosts)"')
     root = home / "gateway"
     script: Script = {}
     with Model(script) as model:

@@ -11,6 +11,7 @@ import pytest
 from swapcache import paths
 from swapcache.hosts import openclaw_config
 from swapcache.wake import ready
+from tests import needs
 
 pytestmark = pytest.mark.hosts
 KEY = "agent:main:main"
@@ -36,10 +37,7 @@ def shim(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The installed shim, a launcher that does nothing, ready texts; gives its directory."""
     node = os.environ.get("SWAPCACHE_NODE", "")
     if not node:
-        missing = 'Node is not installed; run: eval "$(scripts/hosts)"'
-        if os.environ.get("CI"):
-            pytest.fail(f"CI must have it: {missing}")
-        pytest.skip(missing)
+        needs.missing('Node is not installed; run: eval "$(scripts/hosts)"')
     state, work = home / ".openclaw", home / "work"
     state.mkdir()
     work.mkdir()

@@ -56,6 +56,15 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
     return done
 
 
+def record_whole(store: Store, event: Event, settings: "dict[str, Any]") -> capture.Ingested:
+    """The same, step by step to the transcript's end; `rows` counts all steps."""
+    rows, done = 0, capture.Ingested(0, 0, True)
+    while done.more:
+        done = record(store, event, settings)
+        rows += done.rows
+    return done._replace(rows=rows)
+
+
 def _next_window(
     ledger: capture.Ledger, path: str, process: Process | None, reason: str
 ) -> Session:

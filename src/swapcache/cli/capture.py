@@ -72,16 +72,11 @@ def _first_rows(path: str) -> list[Row]:
 
 def _store(store: Store, event: Event) -> Capture:
     settings = config.load(files.publish_private)
-    new = 0
-    while True:
-        done = events.record(store, event, settings)
-        new += done.rows
-        if not done.more:
-            break
+    done = events.record_whole(store, event, settings)
     session = sessions.find_session(store.db, event.session_key, event.session_id)
     if session is None:
         raise FormatError(f"{event.transcript}: nothing was stored")
-    report = capturing.report(store, session, new, done.pending)
+    report = capturing.report(store, session, done.rows, done.pending)
     return _with_tail(report, event.transcript)
 
 

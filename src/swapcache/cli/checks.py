@@ -28,7 +28,7 @@ from swapcache.errors import (
 )
 from swapcache.hosts import edits
 from swapcache.hosts import openclaw_config as openclaw
-from swapcache.store import files, identity, migration, seal, times
+from swapcache.store import files, identity, migration, removal, seal, times
 from swapcache.store.store import Store, now
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ HOST_CHECKS = (
     host_checks.fired,
     host_checks.injected,
 )
-FLEETING = ("tmpfs", "ramfs", "overlay")
 
 
 def every(hosts: tuple[str, ...]) -> list[Finding]:
@@ -82,30 +81,18 @@ def _configuration() -> Iterator[Finding]:
 
 
 def _directories() -> Iterator[Finding]:
-    for folder in (paths.state_dir(), paths.witness_dir(), paths.config_dir(), paths.data_dir()):
-        try:
-            mode = stat.S_IMODE(os.stat(folder).st_mode)
-        except FileNotFoundError:
-            continue
-        if mode & 0o077:
-            yield Finding(
-                "modes",
-                f"{folder} has mode {mode:o}",
-                "other users of this machine can read what agents said",
-                f"chmod 700 {folder}",
-                partial(os.chmod, folder, 0o700),
-            )
-    for store_id, _ in identity.listing():
-        path = paths.database(paths.store_dir(store_id))
-        mode = stat.S_IMODE(os.stat(path).st_mode)
-        if mode & 0o077:
-            yield Finding(
-                "modes",
-                f"{path} has mode {mode:o}",
-                "other users of this machine can read what agents said",
-                f"chmod 600 {path}",
-                partial(os.chmod, path, 0o600),
-            )
+    stores = [paths.database(paths.store_dir(store_id)) for store_id, _ in identity.listing()]
+    for wanted, places in ((0o700, removal.own()), (0o600, stores)):
+        for place in places:
+            mode = stat.S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else wanted
+            if mode & 0o077:
+                yield Finding(
+                    "modes",
+                    f"{place} has mode {mode:o}",
+                    "other users of this machine can read what agents said",
+                    f"chmod {wanted:o} {place}",
+                    partial(os.chmod, place, wanted),
+                )
 
 
 def _key() -> Iterator[Finding]:
@@ -148,7 +135,7 @@ def _persistence() -> Iterator[Finding]:
     folder = os.path.realpath(_existing(paths.state_dir()))
     kind = _file_system(folder)
     inside = os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv")
-    if kind in ("tmpfs", "ramfs") or (kind in FLEETING and inside):
+    if kind in ("tmpfs", "ramfs") or (kind == "overlay" and inside):
         yield Finding(
             "persistence",
             f"{folder} lies on {kind}",

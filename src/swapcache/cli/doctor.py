@@ -62,15 +62,8 @@ def installed() -> tuple[str, ...]:
     except SwapcacheError:  # a finding of its own
         written = []
     return tuple(
-        name for path, name in noted.items() if path in written or mark(name) in (_text(path) or "")
+        name for path, name in noted.items() if path in written or mark(name) in edits.peek(path)
     )
-
-
-def _text(path: str) -> str | None:
-    try:
-        return edits.read(path)
-    except SwapcacheError:
-        return None
 
 
 def _mend(finding: Finding, dry_run: bool) -> str:

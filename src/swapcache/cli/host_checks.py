@@ -51,7 +51,7 @@ def entries(host: str) -> Iterator[Finding]:
     except SwapcacheError as problem:
         yield Finding("entries", str(problem), "the host cannot call us", f"correct {path}")
         return
-    hooked = host == openclaw.NAME and openclaw.hooked(_read(path))
+    hooked = host == openclaw.NAME and openclaw.hooked(edits.peek(path))
     if changes and not hooked:
         yield Finding(
             "entries",
@@ -63,7 +63,7 @@ def entries(host: str) -> Iterator[Finding]:
 
 def switches(host: str) -> Iterator[Finding]:
     path = setup.HOSTS[host].settings_file()
-    for name in setup.HOSTS[host].switched_off(_read(path)):
+    for name in setup.HOSTS[host].switched_off(edits.peek(path)):
         yield Finding(
             "switches",
             f"{path} has {name}",
@@ -110,10 +110,9 @@ def injected(host: str) -> Iterator[Finding]:
 
 def _off(workspace: str) -> bool:
     try:
-        found = identity.workspace_of(workspace)
+        return paths.is_off(identity.workspace_of(workspace))
     except OSError:  # a directory of somebody else's
         return False
-    return os.path.exists(paths.off_file(found)) or os.path.exists(paths.opt_out_file(found))
 
 
 def _installed_at(host: str) -> float:
@@ -154,14 +153,6 @@ def _seconds(wall: str) -> float:
 
 def _ago(wall: float) -> str:
     return times.words(max(0.0, time.time() - wall))
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def launcher() -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from swapcache.hosts import (
     edits,
     history,
     injectors,
+    known,
     launcher,
 )
 from swapcache.hosts import openclaw_config as openclaw
@@ -56,11 +57,11 @@ def command(
     safe place for them: what to paste is printed.
     """
     refuse_ephemeral()
-    chosen = hosts or tuple(name for name in HOSTS if os.path.isdir(state_dir(name)))
+    chosen = hosts or tuple(name for name in HOSTS if os.path.isdir(known.state_dir(name)))
     if not chosen:
         raise HostError(
-            f"no host was found ({state_dir('claude-code')} and {openclaw.state_dir()} do not "
-            "exist); start the host once, or name it: swapcache setup --host claude-code"
+            f"no host was found ({' and '.join(map(known.state_dir, HOSTS))} do not exist); "
+            "start the host once, or name it: swapcache setup --host claude-code"
         )
     changes = plan(chosen, directory_hook, agents_md)
     show(changes, chosen)
@@ -88,11 +89,6 @@ def command(
         "See it: swapcache status, swapcache wake. Stop it: swapcache off. Take it back: "
         "swapcache uninstall"
     )
-
-
-def state_dir(name: str) -> str:
-    """Where a host keeps its state."""
-    return claude_code.state_dir() if name == claude_code.NAME else openclaw.state_dir()
 
 
 def plan(

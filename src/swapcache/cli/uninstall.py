@@ -32,14 +32,14 @@ def command(hosts: tuple[str, ...], purge: bool, dry_run: bool, yes: bool) -> No
     A live gateway is inert from its next event on.
     """
     chosen = hosts or tuple(setup.HOSTS)
+    everything = purge and set(chosen) == set(setup.HOSTS)
+    if purge and not everything:
+        raise click.UsageError("--purge deletes the memory of all hosts: leave --host out")
     changes, problems = _changes(chosen)
     for change in changes:
         click.echo(change.diff())
     if not changes:
         words("the hosts' files hold nothing of ours")
-    everything = purge and set(chosen) == set(setup.HOSTS)
-    if purge and not everything:
-        raise click.UsageError("--purge deletes the memory of all hosts: leave --host out")
     if everything:
         words(f"deletes {paths.state_dir()}, {paths.config_dir()} and {paths.witness_dir()}")
     if dry_run:
@@ -98,11 +98,7 @@ def _remover(path: str, name: str) -> Callable[[str, str], str]:
 
 def _names_us(path: str, name: str) -> bool:
     wanted = openclaw.BEGIN if os.path.basename(path) == "AGENTS.md" else mark(name)
-    try:
-        with open(path, "rb") as file:
-            return wanted.encode() in file.read()
-    except OSError:
-        return False
+    return wanted in edits.peek(path)
 
 
 def _remove_ours(everything: bool) -> None:

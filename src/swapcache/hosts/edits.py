@@ -61,6 +61,15 @@ def read(path: str) -> str | None:
         raise HostError(f"{path} cannot be read ({problem}); nothing was changed") from problem
 
 
+def peek(path: str) -> str:
+    """A file's text for looking only: what cannot be read is empty, odd bytes are marked."""
+    try:
+        with open(files.open_regular(path), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (OSError, SourceError):
+        return ""
+
+
 def plan(path: str, edit: Callable[[str], str]) -> Change | None:
     """The change that an edit of ours makes; None when the file is as wanted already.
 

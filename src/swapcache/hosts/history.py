@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from swapcache import config
 from swapcache.capture import capture, events, follow, process
 from swapcache.errors import SwapcacheError
-from swapcache.hosts import claude_code, openclaw, openclaw_config
+from swapcache.hosts import claude_code, edits, known, openclaw, openclaw_config
 from swapcache.model import Event, Session
 from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store, open_store
@@ -66,33 +66,28 @@ def listing(host: str) -> list[Past]:
 def quick(hosts: tuple[str, ...], seconds: float) -> Imported:
     """Imports sessions, the newest first, until the time is over."""
     past = sorted((p for h in hosts for p in listing(h)), key=lambda p: p.wall_ns, reverse=True)
+    settings = config.load(files.publish_private)
     end = time.monotonic() + seconds
     done, failed = [], []
     for one in past:
         if time.monotonic() > end:
             break
         try:
-            done.append((one, *_import(one)))
+            done.append((one, *_import(one, settings)))
         except (SwapcacheError, sqlite3.Error, OSError, ValueError) as problem:
             failed.append(f"{one.transcript}: {problem}")
     return Imported(len(past), done, failed)
 
 
-def _import(past: Past) -> tuple[str, Capture]:
-    state = (
-        claude_code.state_dir() if past.host == claude_code.NAME else openclaw_config.state_dir()
-    )
+def _import(past: Past, settings: dict[str, Any]) -> tuple[str, Capture]:
+    state = known.state_dir(past.host)
     whose = identity.identify(past.host, state, past.workspace, past.agent)
     event = Event(past.host, "import", whose, past.session, past.key, past.transcript)
     event = event._replace(direct=past.host != openclaw.NAME or openclaw.direct(past.key))
-    settings = config.load(files.publish_private)
     store = open_store(whose)
     try:
         seen = sessions.find_session(store.db, past.key, past.session) is not None
-        new, more = 0, True
-        while more:
-            done = events.record(store, event, settings)
-            new, more = new + done.rows, done.more
+        new = events.record_whole(store, event, settings).rows
         if past.host == openclaw.NAME:  # the running conversation: its next turn is told
             openclaw.run(store, event._replace(name="fold"), settings)
         session: Session | None = sessions.find_session(store.db, past.key, past.session)
@@ -153,7 +148,7 @@ def _first(path: str) -> list[dict[str, Any]]:
 
 def _openclaw() -> Iterator[Past]:
     state = openclaw_config.state_dir()
-    work = openclaw_config.workspace_of(_text(openclaw_config.settings_file()))
+    work = openclaw_config.workspace_of(edits.peek(openclaw_config.settings_file()))
     agents = f"{state}/agents"
     for agent in sorted(os.listdir(agents)) if os.path.isdir(agents) else ():
         with contextlib.suppress(SwapcacheError):  # a damaged database of the host
@@ -172,14 +167,6 @@ def _agent(state: str, work: str, agent: str, folder: str) -> Iterator[Past]:
         else:
             continue
         yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def _keys(folder: str) -> list[str]:

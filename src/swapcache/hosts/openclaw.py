@@ -199,10 +199,11 @@ def _silent(store: Store, session: Session) -> str:
 
 def _carry_on(store: Store, event: Event, settings: dict[str, Any]) -> None:
     """Gives a window that begins what the one before it left open, if it is told that in full."""
-    with store.writing():
-        window = capture.session_for(store, event)
+    window = sessions.find_session(store.db, event.session_key, event.session_id)
+    if window is None or not event.direct or window.last >= 0:
+        return
     before, cause = scene.before(store, window)
-    if not event.direct or before is None or window.last >= 0:
+    if before is None:
         return
     found = scene.Scene(window, before, (), (), cause, "owner")
     if wake.tell(store, found, settings, now_wall=now()).form != "full":

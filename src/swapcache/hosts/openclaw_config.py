@@ -29,6 +29,7 @@ ASSETS = (
     f"hooks/{HOOK}/HOOK.md",
     f"hooks/{HOOK}/handler.js",
 )
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
 BEGIN, END = "<!-- swapcache:begin -->", "<!-- swapcache:end -->"
 FALLBACK = """{begin}
 In a direct conversation, when no block marked SWAPCACHE stands in your context: run `{command}`
@@ -111,7 +112,7 @@ def removed(text: str, launcher: str, was: str = "") -> str:
     left = mapping(mapping(_value(text).get("hooks")).get("internal"))
     if text == hooked:
         return text
-    before = mapping(mapping(mapping(_parsed(was).get("hooks")).get("internal")))
+    before = mapping(mapping(_parsed(was).get("hooks")).get("internal"))
     if "enabled" in before and left.get("enabled") is True:
         return spans.put(text, ("hooks", "internal", "enabled"), before["enabled"])
     if left == {"enabled": True}:  # as setup made it
@@ -189,12 +190,11 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def stale_files() -> list[str]:
     """Files of the plugin that are missing or not of this version."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
     stale = []
     for name in ASSETS:
         try:
             with (
-                open(f"{source}/{name}", "rb") as ours,
+                open(f"{SOURCE}/{name}", "rb") as ours,
                 open(f"{paths.plugin_dir(NAME)}/{name}", "rb") as theirs,
             ):
                 if ours.read() != theirs.read():
@@ -208,10 +208,9 @@ def stale_files() -> list[str]:
 
 def place_files() -> None:
     """Copies the plugin into our data directory; its paths are written beside it."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
     target = paths.plugin_dir(NAME)
     for name in ASSETS:
-        with open(f"{source}/{name}", "rb") as file:
+        with open(f"{SOURCE}/{name}", "rb") as file:
             files.publish_private(f"{target}/{name}", file.read())
     given = {
         "installed": f"{target}/paths.json",

@@ -6,6 +6,7 @@ answer, also for none. Never starts more than the program's own --version.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -32,22 +33,26 @@ def probe(host: str) -> Probe:
     """Asks the program on the PATH."""
     oldest, newest = KNOWN[host]
     program = shutil.which(PROGRAMS[host])
-    said = ""
-    if program is not None:
-        try:
-            done = subprocess.run(  # noqa: S603 - the host's own program
-                [program, "--version"],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=PROBE_S,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, "NO_COLOR": "1"},
-            )
-            said = done.stdout
-        except (OSError, subprocess.TimeoutExpired):
-            said = ""
+    said = _said(program) if program is not None else ""
     return Probe(*judge(said, oldest, newest), oldest)
+
+
+@functools.cache
+def _said(program: str) -> str:
+    """What a program prints of its version; asked once in a process: some take seconds."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the host's own program
+            [program, "--version"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PROBE_S,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
 
 
 def judge(said: str, oldest: str, newest: str) -> tuple[str, str]:

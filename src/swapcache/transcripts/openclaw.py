@@ -50,44 +50,34 @@ def connect(path: str) -> sqlite3.Connection:
     return db
 
 
-def current(path: str, session_key: str) -> str:
-    """The id of the session that a key stands for now, or empty. Raises SourceError."""
+def _ask(path: str, query: str, *values: str) -> list[tuple[object, ...]]:
+    """The rows of one query on a connection of its own. Raises SourceError."""
     db = connect(path)
     try:
-        row = db.execute(
-            "SELECT current_session_id FROM session_nodes WHERE session_key=?", (session_key,)
-        ).fetchone()
+        return db.execute(query, values).fetchall()
     except sqlite3.Error as problem:
         raise SourceError(f"{path} has no sessions as we know them: {problem}") from problem
     finally:
         db.close()
-    return str(row[0]) if row and row[0] else ""
+
+
+def current(path: str, session_key: str) -> str:
+    """The id of the session that a key stands for now, or empty. Raises SourceError."""
+    query = "SELECT current_session_id FROM session_nodes WHERE session_key=?"
+    rows = _ask(path, query, session_key)
+    return str(rows[0][0]) if rows and rows[0][0] else ""
 
 
 def keys(path: str) -> list[str]:
     """The session keys of a database. Raises SourceError."""
-    db = connect(path)
-    try:
-        rows = db.execute("SELECT session_key FROM session_nodes ORDER BY session_key").fetchall()
-    except sqlite3.Error as problem:
-        raise SourceError(f"{path} has no sessions as we know them: {problem}") from problem
-    finally:
-        db.close()
+    rows = _ask(path, "SELECT session_key FROM session_nodes ORDER BY session_key")
     return [str(row[0]) for row in rows]
 
 
 def newest(path: str, session_id: str) -> int:
     """When the newest event of a session was written, in ms; 0 without one. Raises SourceError."""
-    db = connect(path)
-    try:
-        row = db.execute(
-            "SELECT max(created_at) FROM transcript_events WHERE session_id=?", (session_id,)
-        ).fetchone()
-    except sqlite3.Error as problem:
-        raise SourceError(f"{path} has no transcript as we know it: {problem}") from problem
-    finally:
-        db.close()
-    return int(row[0] or 0)
+    query = "SELECT coalesce(max(created_at), 0) FROM transcript_events WHERE session_id=?"
+    return int(str(_ask(path, query, session_id)[0][0]))
 
 
 def interrupted(path: str, session_key: str) -> tuple[str, str]:

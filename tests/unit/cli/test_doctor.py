@@ -261,6 +261,13 @@ def test_a_host_that_is_too_old_is_said(work: Path, monkeypatch: pytest.MonkeyPa
     assert "2025.1.2" in found()["version"]["what"]
 
 
+def test_a_pipe_in_place_of_a_hosts_file_stops_nothing(work: Path) -> None:
+    path = work.parent / OPENCLAW
+    path.unlink()
+    os.mkfifo(path)
+    assert "no regular file" in found()["entries"]["what"]
+
+
 def test_the_directory_hook_is_as_good_as_the_plugin(work: Path) -> None:
     path = work.parent / OPENCLAW
     bare = openclaw_config.removed(path.read_text(), paths.launcher())

@@ -71,13 +71,18 @@ function digest(...parts) {
   return crypto.createHash("sha256").update(parts.join("\0")).digest("hex");
 }
 
+function agentOf(key) {
+  const [first, agent] = key.split(":");
+  return first === "agent" ? agent : "main";
+}
+
 function entry(key, context = {}) {
   let found = keys.get(key);
   if (!found) keys.set(key, (found = { where: {}, cause: "restart", reason: "", count: 0 }));
   if (context.workspaceDir) {
     found.where = {
       stateDir: stateDir(),
-      agentId: context.agentId || (key.split(":")[0] === "agent" ? key.split(":")[1] : "main"),
+      agentId: context.agentId || agentOf(key),
       workspaceDir: real(context.workspaceDir),
       sessionKey: key,
       sessionId: context.sessionId || "",
@@ -157,8 +162,7 @@ function reconcile(found) {
 }
 
 function spool(key) {
-  const agent = key.split(":")[0] === "agent" ? key.split(":")[1] : "main";
-  return path.join(paths().spool, digest(stateDir(), agent, key) + ".jsonl");
+  return path.join(paths().spool, digest(stateDir(), agentOf(key), key) + ".jsonl");
 }
 
 function opened(file) {
