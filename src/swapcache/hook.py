@@ -25,7 +25,8 @@ from swapcache.errors import (
 )
 from swapcache.model import Event, Identity, Process
 from swapcache.store import files, identity
-from swapcache.store.store import Store, now, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store, now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -69,6 +69,16 @@ def key_file(env: "Mapping[str, str]" = os.environ) -> str:
     return f"{config_dir(env)}/key"
 
 
+def retired_key(key_id: str, env: "Mapping[str, str]" = os.environ) -> str:
+    """A key that was replaced; it proves anchors of its time."""
+    return f"{config_dir(env)}/key.d/{key_id}"
+
+
+def rekey_file(env: "Mapping[str, str]" = os.environ) -> str:
+    """While it exists a change of keys is under way."""
+    return f"{config_dir(env)}/rekey.json"
+
+
 def config_file(env: "Mapping[str, str]" = os.environ) -> str:
     """What the user writes."""
     return f"{config_dir(env)}/config.toml"

@@ -15,7 +15,8 @@ from swapcache import config
 from swapcache.capture import capture, events, story
 from swapcache.model import Event
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from swapcache.transcripts import formats, lines
 
 HERE = Path(__file__).parent

@@ -24,7 +24,7 @@ from swapcache.capture import capture, events, follow
 from swapcache.hosts import launcher
 from swapcache.model import Event
 from swapcache.store import identity, sessions
-from swapcache.store.store import open_store
+from swapcache.store.opening import open_store
 
 B1 = "import sqlite3, json, hashlib, hmac, zlib"
 PROSE = (

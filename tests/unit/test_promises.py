@@ -12,7 +12,8 @@ from swapcache.capture import events, process
 from swapcache.hosts import claude_code
 from swapcache.model import Event, Process
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE
 from swapcache.wake import wake
 from tests.rows import Claude

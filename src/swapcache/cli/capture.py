@@ -14,7 +14,8 @@ from swapcache.errors import FormatError
 from swapcache.hosts import known
 from swapcache.model import Capture, Damage, Event, Row
 from swapcache.store import files, identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from swapcache.transcripts import formats, lines
 
 

@@ -20,7 +20,8 @@ from swapcache.errors import SwapcacheError
 from swapcache.hosts import claude_code, edits, known, openclaw, openclaw_config
 from swapcache.model import Event, Session
 from swapcache.store import files, identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from swapcache.transcripts import formats, lines
 from swapcache.transcripts import openclaw as database
 from swapcache.transcripts.text import mapping

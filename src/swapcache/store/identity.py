@@ -71,9 +71,14 @@ def find(identity: Identity) -> str | None:
             return other
         renamed = identity.inode and known.inode == identity.inode and known[:3] == identity[:3]
         if renamed and not os.path.exists(known.workspace):
-            claim(other, identity)
             return other
     return None
+
+
+def doubtful(identity: Identity) -> bool:
+    """True when the directory that this identity's store would have is noted as another one's."""
+    directory = paths.store_dir(store_id(identity))
+    return os.path.exists(paths.database(directory))
 
 
 def free_id(identity: Identity) -> str:

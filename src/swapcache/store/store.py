@@ -1,11 +1,9 @@
 """One store: its keys, its head, its chain.
 
 Owns the verdict on the head and the reading back of records. Promises that what it reads is judged
-record by record, and that a key is never created where stores exist. Never interprets what it
-stores.
+record by record. Never interprets what it stores and never makes a store.
 """
 
-import os
 import sqlite3
 import time
 import zlib
@@ -13,7 +11,7 @@ import zlib
 from swapcache import paths
 from swapcache.errors import KeyProblem, StoreError
 from swapcache.model import Identity, NewRecord, Record, Verdict
-from swapcache.store import database, files, identity, seal, witness
+from swapcache.store import database, files, keyring, seal, trust, witness
 from swapcache.store.writing import Reading, Writing
 
 TYPE_CHECKING = False
@@ -28,7 +26,7 @@ def now() -> str:
 
 
 class Store:
-    """An open store. Use `open_store`; close with `close`."""
+    """An open store; close with `close`. `opening.open_store` makes one that does not exist."""
 
     def __init__(self, store_id: str, wait: float = 2.0, *, read_only: bool = False) -> None:
         self.id = store_id
@@ -52,7 +50,7 @@ class Store:
         self.keys: seal.Keys | None = None
         self.key_problem = ""
         try:
-            key = seal.read_key(paths.key_file())
+            key = keyring.key_for(self.key_id)
             self.keys = seal.derive(key, self.identity.agent, self.uuid, store_id)
         except FileNotFoundError:
             self.key_problem = f"the key {paths.key_file()} is missing"
@@ -60,6 +58,14 @@ class Store:
             self.key_problem = str(problem)
         self._chunks: tuple[int, bytes] = (-1, b"")
         self._witness = paths.witness_file(store_id)
+        self.identity = self._owner() or self.identity
+
+    def _owner(self) -> Identity | None:
+        """Whose memory it is by the chain: the row beside it is for a store without its key."""
+        try:
+            return trust.owner(self)
+        except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError):
+            return None  # damaged; the verdict says so
 
     def close(self) -> None:
         """Closes the database and folds its write-ahead log in."""
@@ -115,6 +121,8 @@ class Store:
             return Verdict("MODIFIED", "the head does not match its seal", -1)
         if self.tag(seq) != tag or self.tag(seq + 1):
             return Verdict("MODIFIED", "the newest record is not the sealed head", seq)
+        if trust.owner(self) is None:
+            return Verdict("MODIFIED", "the record that says whose memory this is", -1)
         if seq == 0 and (seen is None or seen.store != self.uuid):
             return Verdict("VERIFIED", "", 0)  # killed between its first commit and its witness
         if seen is None or not seen.proven or seen.store != self.uuid:
@@ -245,72 +253,3 @@ def _meta(text: str) -> "dict[str, object]":
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def open_store(wanted: Identity, wait: float = 2.0) -> Store:
-    """The store of an identity, made if it does not exist. Raises StoreError, KeyProblem.
-
-    The key is created only together with the very first store: a key that is missing where
-    stores exist was lost or moved, and a new one would make everything look foreign.
-    """
-    found = identity.find(wanted)
-    if found is None:
-        found = _create(wanted)
-    store = Store(found, wait)
-    try:
-        if store.identity[:3] != wanted[:3]:
-            owner = f"{store.identity.host}, agent {store.identity.agent}"
-            raise StoreError(f"{store.directory} is the store of {owner}; move owner.json away")
-        if store.head()[0] < 0:  # new, or its maker was killed before record 0
-            _begin_chain(store)
-    except BaseException:
-        store.close()
-        raise
-    return store
-
-
-def _create(wanted: Identity) -> str:
-    try:
-        key = seal.read_key(paths.key_file())
-    except FileNotFoundError:
-        key = _first_key()
-    store_id = identity.free_id(wanted)
-    files.private_directory(paths.stores_dir())
-    files.private_directory(paths.witness_dir())
-    directory = paths.store_dir(store_id)
-    files.private_directory(directory)
-    identity.claim(store_id, wanted)
-    who = (database.bound(field) for field in wanted)
-    database.create(directory, (_uuid(), seal.sha256(key)[:8], *who, now()))
-    return store_id
-
-
-def _first_key() -> bytes:
-    if not identity.listing():
-        return seal.create_key(paths.key_file())
-    try:
-        return seal.read_key(paths.key_file())  # another process made it and its store just now
-    except FileNotFoundError:
-        raise KeyProblem(
-            f"the key {paths.key_file()} is missing, but stores exist; put the key back "
-            "from a backup of that directory"
-        ) from None
-
-
-def _begin_chain(store: Store) -> None:
-    """Seals record 0, which says what was here before: nothing, or a store that is gone."""
-    before = witness.read(paths.witness_file(store.id), store.keys)
-    owner = dict(zip(("host", "state_dir", "agent", "workspace"), store.identity, strict=False))
-    meta: dict[str, object] = {"kind": "event", "event": "created", "owner": owner, "wall": now()}
-    if before is not None and before.store != store.uuid:
-        meta["gap"] = {"seq": before.seq, "store": before.store, "tag": before.tag}
-    with store.writing() as writer:
-        if writer.seq < 0:
-            writer.append([NewRecord(b"", meta)])
-
-
-def _uuid() -> str:
-    raw = os.urandom(16).hex()
-    return (
-        f"{raw[:8]}-{raw[8:12]}-4{raw[13:16]}-{'89ab'[int(raw[16], 16) & 3]}{raw[17:20]}-{raw[20:]}"
-    )

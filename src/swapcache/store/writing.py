@@ -11,7 +11,7 @@ import zlib
 from swapcache import paths
 from swapcache.errors import SealError
 from swapcache.model import NewRecord, Verdict
-from swapcache.store import database, files, seal, witness
+from swapcache.store import database, files, seal, trust, witness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Writing:
                     f"{store.directory} is {verdict.name} ({verdict.detail}); nothing was "
                     "appended; run: swapcache verify --full"
                 )
-            self._writer = Writer(store.db, store.keys, *store.head())
+            self._writer = Writer(store.db, store.keys, *store.head(), trust.last(store))
             return self._writer
         except BaseException as error:
             self._give_up()
@@ -114,11 +114,15 @@ def _roll_back(db: sqlite3.Connection) -> None:
 class Writer:
     """Appends records inside a transaction of `Store.writing`."""
 
-    def __init__(self, db: sqlite3.Connection, keys: seal.Keys, seq: int, tag: str) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, keys: seal.Keys, seq: int, tag: str, decided: int
+    ) -> None:
         self.db = db
         self.keys = keys
         self.seq = seq
         self.tag = tag
+        self.decided = decided
+        """The newest trust record; every record behind it names it."""
         self._moved = False
 
     def append(self, records: "Iterable[NewRecord]") -> int:
@@ -138,7 +142,12 @@ class Writer:
                 parts, rows, filled, chunk = [], [], 0, chunk + 1
             self.seq += 1
             digest = seal.sha256(body)
-            meta = seal.canon(record.meta).decode("ascii")
+            named = record.meta
+            if self.decided >= 0:
+                named = {**named, trust.POINTER: self.decided}
+            if named.get("kind") == trust.KIND:
+                self.decided = self.seq
+            meta = seal.canon(named).decode("ascii")
             self.tag = self.keys.tag(self.seq, digest, meta, self.tag)
             rows.append(
                 (

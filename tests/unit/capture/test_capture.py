@@ -11,7 +11,8 @@ from swapcache.errors import FormatError, SourceError
 from swapcache.hosts import claude_code
 from swapcache.model import Event, Session, ToolCall, ToolResult
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from tests.rows import Claude
 
 

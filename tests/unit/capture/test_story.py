@@ -13,7 +13,8 @@ from swapcache.capture import capture, events, story
 from swapcache.model import Event, Session
 from swapcache.state.fold import Fold
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 
 
 class Pi:

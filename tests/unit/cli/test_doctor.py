@@ -19,7 +19,8 @@ from swapcache.cli import checks, doctor, off, on, setup
 from swapcache.hosts import claude_code, launcher, openclaw_config, versions
 from swapcache.model import Event, Process
 from swapcache.store import database, files, identity, sessions
-from swapcache.store.store import Store, now, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store, now
 from tests.rows import Claude
 
 SETTINGS = ".claude/settings.json"

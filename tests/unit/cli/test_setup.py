@@ -26,7 +26,7 @@ from swapcache.hosts import (
 )
 from swapcache.model import Event
 from swapcache.store import identity, sessions
-from swapcache.store.store import open_store
+from swapcache.store.opening import open_store
 from tests.rows import Claude
 
 HOSTS = {"claude-code": ".claude/settings.json", "openclaw": ".openclaw/openclaw.json"}

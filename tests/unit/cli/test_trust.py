@@ -15,7 +15,8 @@ from swapcache.capture import capture, events
 from swapcache.cli import trust
 from swapcache.model import Event
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from tests.rows import Claude
 
 

@@ -22,7 +22,8 @@ from swapcache.capture import capture, story
 from swapcache.errors import StoreError
 from swapcache.hosts import launcher, openclaw, openclaw_config, openclaw_spool
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from swapcache.wake import ready
 
 KEY = "agent:main:main"

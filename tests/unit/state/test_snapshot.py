@@ -15,7 +15,8 @@ from swapcache.errors import StoreError
 from swapcache.model import UNTRUSTED, Item
 from swapcache.state import snapshot
 from swapcache.store import identity, seal
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from tests.unit.makers import SECRET, item, state
 
 ITEMS = (

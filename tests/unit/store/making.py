@@ -13,7 +13,8 @@ from pathlib import Path
 from swapcache import paths
 from swapcache.model import Identity, NewRecord
 from swapcache.store import identity
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 
 HOST = "claude-code"
 

@@ -13,7 +13,8 @@ from swapcache import config, paths
 from swapcache.errors import ConfigError, NoSpaceError, SealError
 from swapcache.model import Event
 from swapcache.store import database, files, identity, sessions, witness
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from tests.unit.store.making import add, filled, opened, owner, raw
 
 TAMPERING = (

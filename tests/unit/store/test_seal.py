@@ -258,7 +258,7 @@ def test_a_refused_key_leaves_no_descriptor_open(key_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_lost_key_is_never_replaced_where_stores_exist(home: Path, damaged: bool) -> None:
-    from swapcache.store.store import open_store
+    from swapcache.store.opening import open_store
 
     store_id = filled(owner(home), 1)
     if damaged:
@@ -273,7 +273,7 @@ def test_a_lost_key_is_never_replaced_where_stores_exist(home: Path, damaged: bo
 
 
 def test_a_key_that_is_not_to_be_trusted_is_never_replaced(home: Path, key_path: Path) -> None:
-    from swapcache.store.store import open_store
+    from swapcache.store.opening import open_store
 
     put(key_path, b"short")
     with pytest.raises(KeyProblem, match="instead of 32"):

@@ -9,7 +9,8 @@ from swapcache.capture import events, process
 from swapcache.hosts import claude_code
 from swapcache.model import Event, Process
 from swapcache.store import identity, sessions
-from swapcache.store.store import Store, open_store
+from swapcache.store.opening import open_store
+from swapcache.store.store import Store
 from swapcache.wake import receipts, scene, wake
 from tests.rows import Claude
 

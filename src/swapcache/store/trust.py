@@ -1,0 +1,98 @@
+"""What people decided about a store, as records of its own chain.
+
+Owns the trust records (a workspace bound, a rollback accepted, a store adopted, a key changed, a
+text forgotten) and how they are found: each record names the newest one before it in its sealed
+metadata, so that none can be hidden. Promises that whose memory a store is comes from the chain,
+never from a row or file beside it. Never appends by itself.
+"""
+
+from __future__ import annotations
+
+import json
+
+from swapcache.model import OWNER, Identity, NewRecord
+from swapcache.store import seal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from swapcache.store.store import Store
+
+KIND = "trust"
+POINTER = "trust"
+"""In a record's metadata: the sequence number of the newest trust record before it."""
+NONE = -1
+
+
+def sealed(store: Store, seq: int) -> dict[str, Any] | None:
+    """Metadata of a record, if they are what was sealed. Its body takes no part."""
+    if store.keys is None:
+        return None
+    row = store.db.execute("SELECT sha, meta, tag FROM record WHERE seq=?", (seq,)).fetchone()
+    if row is None:
+        return None
+    previous = store.tag(seq - 1) if seq else seal.START
+    try:
+        sha, text, tag = row[0].hex(), row[1], row[2].hex()
+        if not seal.same(store.keys.tag(seq, sha, text, previous), tag):
+            return None
+        meta = json.loads(text)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    return meta if isinstance(meta, dict) else None
+
+
+def newest(seq: int, meta: dict[str, Any]) -> int:
+    """Sequence number of the newest trust record up to record `seq` with these metadata."""
+    if meta.get("kind") == KIND:
+        return seq
+    return int(meta.get(POINTER, NONE))
+
+
+def records(store: Store, seq: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Trust records up to record `seq`, newest first; ends after one that does not verify."""
+    meta = sealed(store, seq)
+    if meta is None:
+        yield seq, None
+        return
+    at = newest(seq, meta)
+    while at >= 0:
+        meta = sealed(store, at)
+        yield at, meta
+        if meta is None:
+            return
+        at = min(at - 1, int(meta.get(POINTER, NONE)))
+
+
+def last(store: Store) -> int:
+    """Sequence number of the newest trust record, -1 for none."""
+    head = store.head()[0]
+    meta = sealed(store, head)
+    return NONE if meta is None else newest(head, meta)
+
+
+def owner(store: Store) -> Identity | None:
+    """Whose memory it is, as the chain says; None when what says so does not verify."""
+    head = store.head()[0]
+    for _, meta in records(store, head):
+        if meta is None:
+            return None
+        if "owner" in meta:
+            return _identity(meta["owner"])
+    first = sealed(store, 0)
+    return _identity(first["owner"]) if first is not None and "owner" in first else None
+
+
+def _identity(given: dict[str, str]) -> Identity | None:
+    try:
+        return Identity(*(str(given.get(field, "")) for field in Identity._fields))
+    except AttributeError:
+        return None
+
+
+def record(event: str, wall: str, **more: Any) -> NewRecord:
+    """A trust record. Only a person's decision, or a rename that the chain proves, makes one."""
+    meta = {"kind": KIND, "event": event, "origin": OWNER, "wall": wall, **more}
+    return NewRecord(b"", meta)
