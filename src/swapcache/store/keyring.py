@@ -23,6 +23,14 @@ def key_for(key_id: str) -> bytes:
     return key
 
 
+def current_id() -> str:
+    """Id of the current key, or empty. Raises KeyProblem."""
+    try:
+        return seal.sha256(seal.read_key(paths.key_file()))[:8]
+    except FileNotFoundError:
+        return ""
+
+
 def retiring() -> str:
     """Id of the key that is being retired, or empty."""
     try:

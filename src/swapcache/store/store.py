@@ -10,7 +10,7 @@ import zlib
 
 from swapcache import paths
 from swapcache.errors import KeyProblem, StoreError
-from swapcache.model import Identity, NewRecord, Record, Verdict
+from swapcache.model import Identity, Record, Verdict
 from swapcache.store import database, files, keyring, seal, trust, witness
 from swapcache.store.writing import Reading, Writing
 
@@ -49,16 +49,22 @@ class Store:
         self.identity = Identity(*(database.unbound(value) for value in row[2:7]))
         self.keys: seal.Keys | None = None
         self.key_problem = ""
+        self.key_missing = False
         try:
             key = keyring.key_for(self.key_id)
-            self.keys = seal.derive(key, self.identity.agent, self.uuid, store_id)
+            self.keys = self.derive(key)
         except FileNotFoundError:
+            self.key_missing = True
             self.key_problem = f"the key {paths.key_file()} is missing"
         except KeyProblem as problem:
             self.key_problem = str(problem)
         self._chunks: tuple[int, bytes] = (-1, b"")
         self._witness = paths.witness_file(store_id)
         self.identity = self._owner() or self.identity
+
+    def derive(self, key: bytes) -> seal.Keys:
+        """The subkeys that a key gives for this store."""
+        return seal.derive(key, self.identity.agent, self.uuid, self.id)
 
     def _owner(self) -> Identity | None:
         """Whose memory it is by the chain: the row beside it is for a store without its key."""
@@ -154,7 +160,7 @@ class Store:
         )
         for seq, number, start, size, sha, meta, tag, source, position in rows:
             try:
-                body = self._chunk(number)[start : start + size]
+                body = self.chunk(number)[start : start + size]
                 body_hash = seal.sha256(body)
                 good = (
                     self.keys is not None
@@ -162,14 +168,14 @@ class Store:
                     and body_hash == sha.hex()
                     and seal.same(self.keys.tag(seq, body_hash, meta, previous), tag.hex())
                 )
-                known = _meta(meta)
+                known = trust.parsed(meta)
                 previous = tag.hex()
             except (ValueError, TypeError, AttributeError):
                 body, good, known, previous = b"", False, {}, ""  # a column of another type
             yield Record(seq, body, known, source, position), good
             expected = seq + 1
 
-    def _chunk(self, number: int) -> bytes:
+    def chunk(self, number: int) -> bytes:
         """A chunk's bodies; the newest one is kept, since records are read in order."""
         if self._chunks[0] != number:
             row = self.db.execute("SELECT data FROM chunk WHERE id=?", (number,)).fetchone()
@@ -227,29 +233,12 @@ class Store:
         verdict = self.verify()
         if verdict.name != "ROLLED_BACK":
             return verdict
-        meta = {
-            "event": "accept-rollback",
-            "kind": "trust",
-            "have": verdict.have,
-            "origin": "owner",
-            "seen": verdict.seen,
-            "wall": wall,
-        }
+        decision = trust.record("accept-rollback", wall, have=verdict.have, seen=verdict.seen)
         with Writing(self, after_rollback=True) as writer:
-            writer.append([NewRecord(b"", meta)])
+            writer.append([decision])
         return self.verify()
 
 
 def _broken(at: int, what: str, head: Verdict) -> Verdict:
     name = "PREFIX" if at else "MODIFIED"
     return Verdict(name, f"record {at} {what}", at - 1, head.seen)
-
-
-def _meta(text: str) -> "dict[str, object]":
-    import json
-
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -24,6 +24,12 @@ KIND = "trust"
 POINTER = "trust"
 """In a record's metadata: the sequence number of the newest trust record before it."""
 NONE = -1
+FIXES = {
+    "ROLLED_BACK": "swapcache trust accept-rollback",
+    "GAP": "swapcache verify --renew-witness",
+}
+"""The command that puts a verdict right; for all others `trust show` names it with the digest."""
+SHOW = "swapcache trust show"
 
 
 def sealed(store: Store, seq: int) -> dict[str, Any] | None:
@@ -36,12 +42,19 @@ def sealed(store: Store, seq: int) -> dict[str, Any] | None:
     previous = store.tag(seq - 1) if seq else seal.START
     try:
         sha, text, tag = row[0].hex(), row[1], row[2].hex()
-        if not seal.same(store.keys.tag(seq, sha, text, previous), tag):
-            return None
-        meta = json.loads(text)
+        good = seal.same(store.keys.tag(seq, sha, text, previous), tag)
     except (ValueError, TypeError, AttributeError):
         return None
-    return meta if isinstance(meta, dict) else None
+    return parsed(text) if good else None
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Stored metadata; empty for what is no object."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def newest(seq: int, meta: dict[str, Any]) -> int:

@@ -36,13 +36,13 @@ class Reading:
             store.db.execute("BEGIN")
             return store.judge(seen)
         except BaseException as error:
-            _roll_back(store.db)
+            roll_back(store.db)
             if isinstance(error, sqlite3.Error):
                 raise database.problem(error, store.directory) from error
             raise
 
     def __exit__(self, *_: object) -> None:
-        _roll_back(self._store.db)
+        roll_back(self._store.db)
 
 
 class Writing:
@@ -102,11 +102,12 @@ class Writing:
             self._lock.__exit__()
 
     def _give_up(self) -> None:
-        _roll_back(self._store.db)
+        roll_back(self._store.db)
         self._lock.__exit__()
 
 
-def _roll_back(db: sqlite3.Connection) -> None:
+def roll_back(db: sqlite3.Connection) -> None:
+    """Ends a transaction without its changes, if one is open."""
     if db.in_transaction:
         db.execute("ROLLBACK")
 

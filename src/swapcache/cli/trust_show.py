@@ -1,0 +1,107 @@
+"""swapcache trust show: what is proven, by which key, and what to do."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from swapcache import paths
+from swapcache.cli.options import emit, json_option, open_selected, store_options
+from swapcache.model import Verdict
+from swapcache.store import reseal, trust
+from swapcache.store.store import Store
+
+
+@click.command()
+@store_options
+@json_option
+def show(agent: str | None, workspace: str | None, store_id: str | None, as_json: bool) -> None:
+    """Say what is proven, by which key, and what to do. Exit code 1 if not VERIFIED."""
+    store = open_selected(agent, workspace, store_id)
+    try:
+        verdict = store.verify()
+        seq, tag = store.head()
+        value = {
+            "store": store.id,
+            "workspace": store.identity.workspace,
+            "agent": store.identity.agent,
+            "verdict": verdict.name,
+            "detail": verdict.detail,
+            "head": [seq, tag],
+            "witness": verdict.seen,
+            "sealed_by": store.key_id,
+            "key_here": store.keys.id if store.keys else "",
+            "fix": fix(store, verdict),
+            "accepted": _accepted(store),
+        }
+    finally:
+        store.close()
+    if as_json:
+        emit(value)
+    else:
+        click.echo(f"{verdict.name}  {value['workspace']} (agent {value['agent']})")
+        click.echo(f"  records 0 to {seq}, sealed by key {value['sealed_by']}")
+        click.echo(f"  key on this machine: {value['key_here'] or store.key_problem}")
+        click.echo(
+            f"  the witness saw record {verdict.seen}" if verdict.seen >= 0 else "  no witness"
+        )
+        for line in _accepted_lines(value["accepted"]):
+            click.echo(line)
+        if verdict.detail:
+            click.echo(f"  {verdict.detail}")
+        if value["fix"]:
+            advice = ADVICE.get(verdict.name, "").format(retired=paths.retired_key(store.key_id))
+            click.echo(f"  what to do: {advice}: {value['fix']}".replace(": : ", ": "))
+    if not verdict.good:
+        sys.exit(1)
+
+
+def fix(store: Store, verdict: Verdict) -> str:
+    """The one command that puts a verdict right; empty when nothing is wrong."""
+    if verdict.good:
+        return ""
+    if verdict.name in trust.FIXES:
+        return trust.FIXES[verdict.name]
+    if verdict.name == "NO_KEY" and not store.key_missing:
+        return store.key_problem  # a loose mode, another owner: the message says how to mend it
+    return f"swapcache trust adopt {reseal.digest(store)} --store {store.id[:8]}"
+
+
+ADVICE = {
+    "ROLLED_BACK": "if you restored this state on purpose",
+    "GAP": "it checks the whole chain first",
+    "NO_KEY": "put the key back where `swapcache paths` names it; if it is lost for good",
+    "FOREIGN": "put the other machine's key at {retired}; then, or if you take it as it is",
+    "MODIFIED": "swapcache verify --full says where; if you take it as it is",
+    "PREFIX": "swapcache verify --full says where; if you take it as it is",
+}
+
+
+def _accepted(store: Store) -> list[dict[str, object]]:
+    """What people decided in this store's history, oldest first."""
+    found: list[dict[str, object]] = []
+    for seq, meta in trust.records(store, store.head()[0]):
+        if meta is not None:
+            found.append({"seq": seq, **{k: v for k, v in meta.items() if k not in UNSAID}})
+    return found[::-1]
+
+
+UNSAID = ("kind", "origin", trust.POINTER)
+
+
+def _accepted_lines(accepted: object) -> list[str]:
+    lines = []
+    for one in accepted if isinstance(accepted, list) else []:
+        said = ", ".join(_said(name, value) for name, value in one.items() if name not in TOLD)
+        lines.append(f"  #{one['seq']} {one['wall']}: {one['event']}, {said}")
+    return lines
+
+
+TOLD = ("seq", "wall", "event", "owner", "mac", "detail")
+
+
+def _said(name: str, value: object) -> str:
+    if name == "before" and isinstance(value, dict):
+        return f"before that in {value.get('workspace')}"
+    return f"{name} {value}"

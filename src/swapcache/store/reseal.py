@@ -1,0 +1,205 @@
+"""Sealing a whole chain anew: adoption by a person, and a change of keys.
+
+Owns the digest that a person accepts and the one transaction that seals every record again.
+Promises that what is adopted is byte for byte what the digest named, that a record of the chain
+says what happened, and that a kill leaves the old chain or the new one. Never decides: commands do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+
+from swapcache import paths
+from swapcache.errors import SealError
+from swapcache.model import NamedTuple, Verdict
+from swapcache.store import database, files, keyring, seal, trust, witness
+from swapcache.store.store import Store, now
+from swapcache.store.writing import Writer, roll_back
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+DIGEST_SIZE = 24
+BATCH = 1000
+MISSING = 100_000
+NO_CHUNK = -1
+NAMED = 50
+"""So many damaged records are named in the record of an adoption; all are counted."""
+
+
+class Lying(NamedTuple):
+    """A record as it lies there, proven or not."""
+
+    seq: int
+    body: bytes
+    meta: str
+    whole: bool
+    """False when its bytes or metadata cannot be read."""
+
+
+def lying(store: Store, first: int = 0, last: int = 1 << 62) -> Iterator[Lying]:
+    """Records first..last as they lie in the database, in order."""
+    rows = store.db.execute(
+        "SELECT seq, chunk, start, size, meta FROM record WHERE seq BETWEEN ? AND ? ORDER BY seq",
+        (first, last),
+    )
+    for seq, chunk, start, size, meta in rows:
+        try:
+            body = store.chunk(chunk)[start : start + size]
+            whole = len(body) == size
+        except (TypeError, ValueError):
+            body, whole = b"", False
+        if not isinstance(meta, str) or not trust.parsed(meta):
+            meta, whole = '{"kind":"damaged"}', False
+        yield Lying(seq, body, meta, whole)
+
+
+def digest(store: Store) -> str:
+    """24 hex over number, bytes and metadata of every record as it lies there. Constant memory."""
+    total = hashlib.sha256()
+    for one in lying(store):
+        total.update(seal.canon([one.seq, seal.sha256(one.body), one.meta]) + b"\n")
+    return total.hexdigest()[:DIGEST_SIZE]
+
+
+def proven_by_old_key(store: Store) -> bool:
+    """True when the key that sealed a foreign store lies beside ours and the whole chain holds."""
+    try:
+        key = seal.read_key(paths.retired_key(store.key_id))
+    except FileNotFoundError:
+        return False
+    ours, store.keys = store.keys, store.derive(key)
+    try:
+        return store.keys.id == store.key_id and store.verify().name in ("VERIFIED", "GAP")
+    finally:
+        store.keys = ours
+
+
+def adopt(store: Store, given: str) -> Verdict:
+    """Takes a store as it lies there for our own: a person has looked at it and named its digest.
+
+    Makes the key if there is none. Raises SealError when the digest is another one, KeyProblem,
+    StoreError.
+    """
+    verdict = store.check() if store.keys is None else store.verify()
+    more: dict[str, Any] = {
+        "digest": given,
+        "verdict": verdict.name,
+        "detail": verdict.detail,
+        "from_key": store.key_id,
+        "proven": proven_by_old_key(store),
+        "owner": store.identity._asdict(),
+    }
+    key = seal.create_key(paths.key_file())
+    _reseal(store, key, "adopt", more, given)
+    return store.verify()
+
+
+def rekey(store: Store, old: str, new: str) -> Verdict:
+    """Seals a verified store with the current key; its record is sealed by the old one too.
+
+    What does not verify is left alone: its verdict says why. Raises KeyProblem, StoreError.
+    """
+    verdict = store.verify()
+    if not verdict.good or store.keys is None:
+        return verdict
+    seq, tag = store.head()
+    both = seal.mac(store.keys.head, seal.canon([1, seq, tag, new]))
+    more = {"from_key": old, "to_key": new, "head": [seq, tag], "mac": both}
+    _reseal(store, seal.read_key(paths.key_file()), "rekey", more, "")
+    return store.verify()
+
+
+def _reseal(store: Store, key: bytes, event: str, more: dict[str, Any], given: str) -> None:
+    keys = store.derive(key)
+    files.private_directory(paths.witness_dir())
+    with files.Lock(paths.lock_file(store.id), store.wait):
+        try:
+            store.db.execute("BEGIN IMMEDIATE")
+            if given and digest(store) != given:
+                raise SealError(
+                    f"{store.directory} is not what {given} names (it changed since, or the digest "
+                    "is another store's); nothing was changed; run: swapcache trust show"
+                )
+            seq, tag, damaged, missing = _seal_all(store, keys)
+            if damaged or missing:
+                more = {**more, "damaged": damaged[:NAMED], "missing": missing[:NAMED]}
+                more["lost"] = len(damaged) + len(missing)
+            writer = Writer(store.db, keys, seq, tag, _decided(store, seq))
+            writer.append([trust.record(event, now(), **more)])
+            writer.finish()
+            store.db.execute("UPDATE store SET key_id=?, agent=?", (keys.id, store.identity.agent))
+            store.db.execute("COMMIT")
+        except sqlite3.Error as error:
+            roll_back(store.db)
+            raise database.problem(error, store.directory) from error
+        except BaseException:
+            roll_back(store.db)
+            raise
+        store.keys, store.key_id, store.key_problem = keys, keys.id, ""
+        place = paths.witness_file(store.id)
+        witness.forget(place)
+        witness.write(place, keys, store.uuid, writer.seq, writer.tag, None)
+
+
+def _decided(store: Store, seq: int) -> int:
+    """The newest trust record up to `seq`, by what lies there: it is sealed now."""
+    row = store.db.execute("SELECT meta FROM record WHERE seq=?", (seq,)).fetchone()
+    return trust.NONE if row is None else trust.newest(seq, trust.parsed(row[0]))
+
+
+def _seal_all(store: Store, keys: seal.Keys) -> tuple[int, str, list[int], list[int]]:
+    """Seals every record anew; (newest number, its tag, unreadable ones, missing ones).
+
+    A number that is missing gets an empty record: numbers never move.
+    """
+    newest = store.db.execute("SELECT max(seq), count(*) FROM record WHERE seq>=0").fetchone()
+    last = -1 if newest[0] is None else int(newest[0])
+    if last - newest[1] > MISSING:
+        raise SealError(f"{store.directory} lacks {last - newest[1]} records: nothing to adopt")
+    seq, tag = -1, seal.START
+    damaged: list[int] = []
+    missing: list[int] = []
+    for first in range(0, last + 1, BATCH):
+        rows: list[tuple[object, ...]] = []
+        known = {one.seq: one for one in lying(store, first, first + BATCH - 1)}
+        for seq in range(first, min(first + BATCH, last + 1)):
+            one = known.get(seq)
+            if one is None:
+                missing.append(seq)
+                store.db.execute(
+                    "INSERT INTO record VALUES (?,?,0,0,x'','',x'',NULL,NULL)", (seq, NO_CHUNK)
+                )
+                one = Lying(seq, b"", '{"kind":"missing"}', True)
+            if not one.whole:
+                damaged.append(seq)
+            sha = seal.sha256(one.body)
+            tag = keys.tag(seq, sha, one.meta, tag)
+            size = len(one.body)
+            rows.append((bytes.fromhex(sha), one.meta, size, bytes.fromhex(tag), seq))
+        store.db.executemany("UPDATE record SET sha=?, meta=?, size=?, tag=? WHERE seq=?", rows)
+    return seq, tag, damaged, missing
+
+
+def tag_under(store: Store, key: bytes, newest: int) -> str:
+    """The tag that record `newest` had when the chain was sealed by another key."""
+    keys, tag = store.derive(key), seal.START
+    rows = store.db.execute(
+        "SELECT seq, sha, meta FROM record WHERE seq<=? ORDER BY seq", (newest,)
+    )
+    for seq, sha, meta in rows:
+        tag = keys.tag(seq, sha.hex(), meta, tag)
+    return tag
+
+
+def retired(store: Store) -> list[str]:
+    """Ids of the keys that sealed this chain before, newest first."""
+    found: list[str] = []
+    for _, meta in trust.records(store, store.head()[0]):
+        key = (meta or {}).get("from_key")
+        if isinstance(key, str) and key not in (*found, keyring.current_id()):
+            found.append(key)
+    return found
