@@ -25,6 +25,7 @@ DEFAULTS: "dict[str, Any]" = {
         "cron": "nothing",
         "unknown-audience": "nothing",
         "living": "pointer",
+        "moved": "pointer",
         "resume": "delta",
         "restart": "full",
         "compact": "full",

@@ -11,10 +11,8 @@ from swapcache.cli.options import words
 from swapcache.errors import OlderSchemaError, SelectionError, StoreError
 from swapcache.hosts import known, openclaw_config
 from swapcache.model import Identity
-from swapcache.store import identity, opening, reseal, sessions
+from swapcache.store import identity, opening, reseal, sessions, trust
 from swapcache.store.store import Store, now
-
-SIZE = reseal.DIGEST_SIZE
 
 
 @click.command()
@@ -71,7 +69,7 @@ def _named(digest: str, store_id: str) -> Store:
                 continue
             except StoreError:
                 continue  # no store that can be read: nothing of it can be adopted
-            if by_head and store.head()[1][:SIZE] == digest and store.check().good:
+            if by_head and store.head()[1][: trust.DIGEST_SIZE] == digest and store.check().good:
                 return store
             if not by_head and reseal.digest(store) == digest:
                 return store

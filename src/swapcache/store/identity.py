@@ -14,6 +14,7 @@ from swapcache.model import Identity
 from swapcache.store import files, seal
 
 DEFAULT_AGENT = "default"
+LEFT_BEHIND = 3
 
 
 def workspace_of(directory: str) -> str:
@@ -73,6 +74,22 @@ def find(identity: Identity) -> str | None:
         if renamed and not os.path.exists(known.workspace):
             return other
     return None
+
+
+def left_behind(identity: Identity) -> list[tuple[str, Identity]]:
+    """Stores of the same host and agent that may be this workspace's: theirs is gone and had the
+    same name, or this one is a copy of it (the same birth of its .git)."""
+    name = os.path.basename(identity.workspace)
+    birth = identity.inode.rpartition(":")[2]
+    found = []
+    for store, known in listing():
+        if (known.host, known.agent) != (identity.host, identity.agent):
+            continue
+        copied = bool(birth) and known.inode.rpartition(":")[2] == birth
+        gone = os.path.basename(known.workspace) == name and not os.path.exists(known.workspace)
+        if known.workspace != identity.workspace and (copied or gone):
+            found.append((store, known))
+    return found[:LEFT_BEHIND]
 
 
 def doubtful(identity: Identity) -> bool:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-DIGEST_SIZE = 24
 BATCH = 1000
 MISSING = 100_000
 NO_CHUNK = -1
@@ -62,7 +61,7 @@ def digest(store: Store) -> str:
     total = hashlib.sha256()
     for one in lying(store):
         total.update(seal.canon([one.seq, seal.sha256(one.body), one.meta]) + b"\n")
-    return total.hexdigest()[:DIGEST_SIZE]
+    return total.hexdigest()[: trust.DIGEST_SIZE]
 
 
 def proven_by_old_key(store: Store) -> bool:

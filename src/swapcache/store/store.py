@@ -124,6 +124,9 @@ class Store:
             return Verdict("MODIFIED", "the head is missing", -1, seen.seq if seen else -1)
         seq, tag, head_mac = int(row[0]), str(row[1]), str(row[2])
         if not seal.same(self.keys.head_mac(seq, tag), head_mac):
+            (key_id,) = self.db.execute("SELECT key_id FROM store").fetchone()
+            if key_id != self.key_id:
+                return Verdict("NO_KEY", "it was sealed by another key just now; open it again")
             return Verdict("MODIFIED", "the head does not match its seal", -1)
         if self.tag(seq) != tag or self.tag(seq + 1):
             return Verdict("MODIFIED", "the newest record is not the sealed head", seq)

@@ -24,6 +24,8 @@ KIND = "trust"
 POINTER = "trust"
 """In a record's metadata: the sequence number of the newest trust record before it."""
 NONE = -1
+DIGEST_SIZE = 24
+"""Characters of a head's tag, or of a content digest, by which a person names a memory."""
 FIXES = {
     "ROLLED_BACK": "swapcache trust accept-rollback",
     "GAP": "swapcache verify --renew-witness",

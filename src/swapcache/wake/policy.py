@@ -41,6 +41,8 @@ class Case(NamedTuple):
     """Seconds since the last record of that work; negative when its clock is ahead."""
     broken: bool = False
     """That session ended in failed, empty, interrupted or unanswered turns."""
+    moved: bool = False
+    """There is a memory that may be this workspace's: it was moved or copied."""
 
 
 class Decision(NamedTuple):
@@ -73,6 +75,8 @@ def decide(case: Case, settings: dict[str, Any], forced: str = "auto") -> Decisi
         if case.living and policy["living"] != "nothing":
             reasons.append(f"{case.living} other session(s) live or are not proven dead")
             return Decision("living", "liveness", tuple(reasons))
+        if case.moved:
+            return Decision(policy["moved"], "moved", (*reasons, "a workspace like this is gone"))
         return Decision("nothing", "nothing to restore", (*reasons, "no earlier work is open"))
     row = case.cause if case.cause in policy else "unknown"
     if row == "reset" and case.broken:

@@ -55,17 +55,14 @@ def texts(store: Store, current: Session, settings: dict[str, Any]) -> dict[str,
     before, left = scene.before(store, current)
     working = _works(store, current)
     subject = current if working else before
+    moved = () if subject is not None else scene.moved(store)
 
     def told(cause: str, whose: Session | None, form: str = "auto") -> str:
-        found = scene.Scene(current, whose, (), (), cause, "owner")
+        found = scene.Scene(current, whose, (), (), cause, "owner", moved)
         return wake.tell(store, found, settings, now_wall=now(), form=form).text
 
-    if working:
-        restart = told("restart", current, "delta")
-    else:
-        restart = told(left, before) if before is not None else ""
     return {
-        "restart": restart,
+        "restart": told("restart", current, "delta") if working else told(left, before),
         "new": told("new", subject),
         "reset": told("reset", subject),
         "compaction": told("compact", current) if working else "",

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 
 from swapcache.capture import capture, events
-from swapcache.model import Event, NamedTuple, Session, WorkingState
+from swapcache.errors import StoreError
+from swapcache.model import Event, Item, NamedTuple, Session, WorkingState
 from swapcache.state import fold as folding
-from swapcache.store import sessions, times
+from swapcache.store import identity, sessions, times, trust
 from swapcache.store.store import Store, now
 
 TYPE_CHECKING = False
@@ -31,6 +32,35 @@ class Scene(NamedTuple):
     """More sessions that are over and were not taken over."""
     cause: str
     audience: str
+    moved: tuple[Moved, ...] = ()
+    """Memories that may be this workspace's: it was moved or copied."""
+
+
+class Moved(NamedTuple):
+    """A memory whose workspace is gone, or was copied here."""
+
+    workspace: str
+    records: int
+    digest: str
+
+
+def moved(store: Store) -> tuple[Moved, ...]:
+    """Memories that a store without any work may be the continuation of; whole ones only."""
+    if store.db.execute("SELECT 1 FROM session WHERE requests > 0").fetchone() is not None:
+        return ()
+    found = []
+    for store_id, known in identity.left_behind(store.identity):
+        try:
+            other = Store(store_id)
+        except StoreError:
+            continue
+        try:
+            if other.check().good:
+                seq, tag = other.head()
+                found.append(Moved(known.workspace, seq + 1, tag[: trust.DIGEST_SIZE]))
+        finally:
+            other.close()
+    return tuple(found)
 
 
 def settle(store: Store, host: str, steps: int = 1 << 30) -> None:
@@ -64,6 +94,8 @@ def scene(store: Store, me: Session, event: Event) -> Scene:
     if event.cause in ("resume", "compact", "overflow"):
         return Scene(me, me, tuple(living), (), event.cause, audience)
     subject = over[0] if over else None
+    if subject is None and not living and audience == "owner":
+        return Scene(me, None, (), (), event.cause, audience, moved(store))
     cause = event.cause
     if cause == "unknown" and subject is not None:
         cause = CRASH if subject.reason == CRASH or not subject.ended else "restart"
@@ -124,14 +156,15 @@ def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
     return living, over
 
 
-def known(store: Store, subject: Session | None) -> tuple[WorkingState, dict[str, Any], bool, bool]:
-    """(state, provisional, answered, proven) of a session, from its sealed row or its records.
+def known(
+    store: Store, subject: Session | None
+) -> tuple[WorkingState, dict[str, Any], bool, tuple[Item, ...]]:
+    """(state, provisional, answered, notes) of a session, from its sealed row or its records.
 
-    proven: every record that an item came from verifies.
+    notes: items whose records do not verify; they are no part of the state.
     """
-    empty = WorkingState(-1, -1, (), {})
     if subject is None:
-        return empty, {}, True, True
+        return WorkingState(-1, -1, (), {}), {}, True, ()
     row = sessions.load_state(store.db, store.keys, subject.number)
     if row is None or capture.stale(store, subject, row[0]):
         from swapcache.capture import story  # rarely needed
@@ -143,19 +176,21 @@ def known(store: Store, subject: Session | None) -> tuple[WorkingState, dict[str
         provisional = json.loads(row[2])
     state = fold.state(subject.number, seq)
     answered = fold.answered and not provisional.get("prompt")
-    waiting = events.provisional_items(provisional, subject.last)
-    state = state._replace(items=(*state.items, *waiting))
-    return state, provisional, answered, _proven(store, state)
+    items = (*state.items, *events.provisional_items(provisional, subject.last))
+    doubtful = _doubtful(store, items)
+    notes = tuple(i for i in items if i.record in doubtful)
+    state = state._replace(items=tuple(i for i in items if i.record not in doubtful))
+    return state, provisional, answered, notes
 
 
-def _proven(store: Store, state: WorkingState) -> bool:
-    if store.keys is None:
-        return False
-    for seq in sorted({i.record for i in state.items if i.record >= 0}):
-        found = store.record(seq)
-        if found is None or not found[1]:
-            return False
-    return True
+def _doubtful(store: Store, items: tuple[Item, ...]) -> frozenset[int]:
+    """Numbers of the records of these items that do not verify."""
+    found = []
+    for seq in sorted({i.record for i in items if i.record >= 0}):
+        record = store.record(seq)
+        if record is None or not record[1]:
+            found.append(seq)
+    return frozenset(found)
 
 
 def last_wall(state: WorkingState, subject: Session | None) -> str:

@@ -16,7 +16,7 @@ from swapcache.model import (
     Verdict,
     WorkingState,
 )
-from swapcache.store import sessions, times
+from swapcache.store import sessions, times, trust
 from swapcache.store.store import Store, now
 from swapcache.wake import brief, labels, policy, receipts
 from swapcache.wake import scene as scenes
@@ -114,21 +114,34 @@ def tell(
     limit = budget or settings["wake"]["budget"]
     with store.snapshot() as verdict:
         subject = found.subject
-        state, provisional, answered, proven = scenes.known(store, subject)
-        if verdict.good and not proven:
-            verdict = Verdict("MODIFIED", "a record that this state stands on", verdict.have)
+        state, provisional, answered, notes = scenes.known(store, subject)
+        partly = verdict.good and bool(notes)
+        if partly:
+            first = min(i.record for i in notes)
+            verdict = Verdict("MODIFIED", f"record {first} does not match its seal", verdict.have)
+        else:
+            state = state._replace(items=(*state.items, *notes))
         at = scenes.last_wall(state, subject)
         age = times.age(at, now_wall) if at else 0.0
         broken = not answered or _failed_last(state)
         case = policy.Case(
-            found.audience, found.cause, len(found.living), subject is not None, age, broken
+            found.audience,
+            found.cause,
+            len(found.living),
+            subject is not None,
+            age,
+            broken,
+            bool(found.moved),
         )
         decision = policy.decide(case, settings, form)
         language = brief.language(state)
         say = labels.TEXT[language]
         key = store.keys.view if store.keys else b""
-        head = _head(store, verdict, say, at, found.cause, decision, age, limit)
-        tail = _tail(found, say, failing)
+        head = _head(store, verdict, say, at, found.cause, decision, age, limit, partly)
+        tail = [
+            *(say["doubtful"].format(record=i.record, text=i.text) for i in notes if partly),
+            *_tail(store, found, say, failing),
+        ]
         made: brief.Brief | None = None
         if decision.form == "full" and subject is not None:
             done = provisional.get("finished", {})
@@ -167,6 +180,7 @@ def _head(
     decision: policy.Decision,
     age: float,
     budget: int,
+    partly: bool,
 ) -> list[str]:
     lines = []
     if verdict.good and store.keys:
@@ -181,7 +195,9 @@ def _head(
             )
         )
     else:
-        lines.append(say["unverified"].format(verdict=verdict.name, detail=verdict.detail))
+        fix = trust.FIXES.get(verdict.name, trust.SHOW)
+        text = say["partly" if partly else "unverified"]
+        lines.append(text.format(verdict=verdict.name, detail=verdict.detail, fix=fix))
     lines.append(say["at"].format(at=times.shown(at) or "-", cause=cause))
     if budget >= 300:
         lines.append(say["wins"])
@@ -193,8 +209,14 @@ def _head(
     return lines
 
 
-def _tail(found: scenes.Scene, say: dict[str, str], failing: str) -> list[str]:
-    lines = [say["living"].format(session=s.key, at=times.shown(s.begun)) for s in found.living]
+def _tail(store: Store, found: scenes.Scene, say: dict[str, str], failing: str) -> list[str]:
+    lines = []
+    if found.moved:
+        from shlex import quote  # rarely needed
+
+        here = quote(store.identity.workspace)
+        lines += [say["moved"].format(here=here, **m._asdict()) for m in found.moved]
+    lines += [say["living"].format(session=s.key, at=times.shown(s.begun)) for s in found.living]
     lines += [say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others]
     if failing:
         lines.append(say["failing"].format(line=failing))
