@@ -59,6 +59,7 @@ class Store:
         except KeyProblem as problem:
             self.key_problem = str(problem)
         self._chunks: tuple[int, bytes] = (-1, b"")
+        self._forgotten: tuple[int, dict[int, str]] = (-1, {})
         self._witness = paths.witness_file(store_id)
         self.identity = self._owner() or self.identity
 
@@ -164,12 +165,12 @@ class Store:
         for seq, number, start, size, sha, meta, tag, source, position in rows:
             try:
                 body = self.chunk(number)[start : start + size]
-                body_hash = seal.sha256(body)
+                sealed, found = sha.hex(), seal.sha256(body)
                 good = (
                     self.keys is not None
                     and seq == expected
-                    and body_hash == sha.hex()
-                    and seal.same(self.keys.tag(seq, body_hash, meta, previous), tag.hex())
+                    and (found == sealed or found == self._left(seq))
+                    and seal.same(self.keys.tag(seq, sealed, meta, previous), tag.hex())
                 )
                 known = trust.parsed(meta)
                 previous = tag.hex()
@@ -177,6 +178,17 @@ class Store:
                 body, good, known, previous = b"", False, {}, ""  # a column of another type
             yield Record(seq, body, known, source, position), good
             expected = seq + 1
+
+    def _left(self, seq: int) -> str | None:
+        """Hash of what is left of a record that a text was taken out of; None for others."""
+        newest = trust.last(self)
+        if self._forgotten[0] != newest:
+            self._forgotten = (newest, trust.left_of(self))
+        return self._forgotten[1].get(seq)
+
+    def forget_chunk(self) -> None:
+        """What was kept of a chunk is out of date."""
+        self._chunks = (-1, b"")
 
     def chunk(self, number: int) -> bytes:
         """A chunk's bodies; the newest one is kept, since records are read in order."""

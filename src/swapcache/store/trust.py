@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from swapcache.store.store import Store
 
 KIND = "trust"
+FORGET = "forget"
+"""The event of a record that lists which records a text was taken out of."""
 POINTER = "trust"
 """In a record's metadata: the sequence number of the newest trust record before it."""
 NONE = -1
@@ -79,6 +81,23 @@ def records(store: Store, seq: int) -> Iterator[tuple[int, dict[str, Any] | None
         if meta is None:
             return
         at = min(at - 1, int(meta.get(POINTER, NONE)))
+
+
+def left_of(store: Store) -> dict[int, str]:
+    """Number and hash of what is left of each record that a text was taken out of."""
+    found: dict[int, str] = {}
+    for seq, meta in records(store, store.head()[0]):
+        if meta is None or meta.get("event") != FORGET:
+            continue
+        sha, chunk, start, size = store.db.execute(
+            "SELECT sha, chunk, start, size FROM record WHERE seq=?", (seq,)
+        ).fetchone()
+        body = store.chunk(chunk)[start : start + size]
+        if seal.sha256(body) != sha.hex():
+            continue  # what it listed does not verify then
+        for number, digest in json.loads(body)["records"].items():
+            found.setdefault(int(number), str(digest))
+    return found
 
 
 def last(store: Store) -> int:
