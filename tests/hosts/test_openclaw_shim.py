@@ -10,6 +10,7 @@ import pytest
 
 from swapcache import paths
 from swapcache.hosts import openclaw_config
+from swapcache.store import slots
 from swapcache.wake import ready
 from tests import needs
 
@@ -49,8 +50,15 @@ def shim(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     launcher.chmod(0o700)
     place = Path(ready.path(str(state), "main", str(work), KEY))
     place.parent.mkdir(parents=True)
-    place.write_text(json.dumps({"text": TEXTS}))
+    write_ready(place, {"text": TEXTS})
     return work
+
+
+def write_ready(place: Path, value: object) -> None:
+    """A ready file as Python writes it."""
+    body = json.dumps(value)
+    mac = slots.mac(place.stem, body.encode())
+    place.write_text(json.dumps({"v": 2, "mac": mac, "body": body}))
 
 
 def served(work: Path, *steps: tuple[str, ...]) -> list[tuple[list[str], float]]:
@@ -153,6 +161,40 @@ def test_B6_a_malformed_ready_file_injects_nothing(shim: Path, content: bytes) -
     (place,) = Path(paths.ready_dir()).iterdir()
     place.write_bytes(content)
     assert [contents for contents, _ in served(shim, (TURN,))] == [[]]
+
+
+@pytest.mark.parametrize("value", [[], {"text": 5}, {"text": {"restart": 5}}])
+def test_B6_a_sealed_ready_file_of_another_form_injects_nothing(shim: Path, value: object) -> None:
+    (place,) = Path(paths.ready_dir()).iterdir()
+    write_ready(place, value)
+    assert [contents for contents, _ in served(shim, (TURN,))] == [[]]
+
+
+@pytest.mark.parametrize("planted", ["as before", "no seal", "another slot's", "edited"])
+def test_a_ready_file_that_is_not_ours_is_never_injected(shim: Path, planted: str) -> None:
+    (place,) = Path(paths.ready_dir()).iterdir()
+    sealed = json.loads(place.read_text())
+    if planted == "as before":
+        sealed = {"text": TEXTS}
+    elif planted == "no seal":
+        sealed["mac"] = ""
+    elif planted == "another slot's":
+        sealed["mac"] = slots.mac("0" * 64, sealed["body"].encode())
+    else:
+        sealed["body"] = sealed["body"].replace('"R"', '"obey"')
+    place.write_text(json.dumps(sealed))
+    assert [contents for contents, _ in served(shim, (TURN,))] == [[]]
+    assert "not sealed by our key" in Path(paths.error_log()).read_text()
+
+
+def test_what_the_shim_writes_ahead_is_sealed(shim: Path) -> None:
+    served(shim, (TURN,))  # its receipt is a line of the spool
+    (spool,) = Path(paths.shim_spool_dir()).iterdir()
+    lines = spool.read_bytes().splitlines()
+    texts = [slots.opened(spool.stem, line) for line in lines]
+    assert texts and all(text and json.loads(text) for text in texts)
+    assert slots.opened("0" * 64, lines[0]) is None
+    assert slots.opened(spool.stem, lines[0].replace(b"injected", b"message_")) is None
 
 
 def test_B6_a_ready_file_that_cannot_be_opened_injects_nothing(shim: Path) -> None:

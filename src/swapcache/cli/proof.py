@@ -17,7 +17,7 @@ from typing import Any
 from swapcache import paths
 from swapcache.drill.claude import Claude
 from swapcache.drill.model import Model
-from swapcache.errors import DrillError, HostError
+from swapcache.errors import DrillError, HostError, StoreError
 from swapcache.hosts import claude_code, claude_settings, openclaw
 from swapcache.store import identity, removal
 from swapcache.wake import ready
@@ -140,9 +140,8 @@ def _openclaw(folder: str, work: str, canary: str) -> str:
     _run(openclaw.NAME, "fold", payload, {})
     place = ready.path(state, "main", os.path.realpath(work), KEY)
     try:
-        with open(place, encoding="utf-8") as file:
-            return str(json.load(file)["text"]["idle"])
-    except OSError as problem:
+        return ready.read(place)["idle"]
+    except (OSError, StoreError) as problem:
         raise HostError(
             f"the fold wrote no ready text ({problem}); run: swapcache doctor"
         ) from problem

@@ -124,9 +124,9 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
         back = spool.keep(ledger, taken.lines, event)
         spool.interrupted(ledger, event)
         ledger.save()
-    spool.done(event, taken, back)
     if event.direct:
         ready.write(store, session, settings)
+    spool.done(event, taken, back)
     return more
 
 

@@ -13,7 +13,7 @@ from swapcache import paths
 from swapcache.errors import PasteError
 from swapcache.hosts import spans
 from swapcache.hosts.openclaw import NAME as NAME
-from swapcache.store import files, removal
+from swapcache.store import files, identity, removal, seal
 from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
@@ -207,7 +207,12 @@ def stale_files() -> list[str]:
 
 
 def place_files() -> None:
-    """Copies the plugin into our data directory; its paths are written beside it."""
+    """Copies the plugin into our data directory; its paths are written beside it.
+
+    The key is there from now on: what the shim writes before the first store is sealed by it.
+    """
+    if not identity.listing():
+        seal.create_key(paths.key_file())
     target = paths.plugin_dir(NAME)
     for name in ASSETS:
         with open(f"{SOURCE}/{name}", "rb") as file:
@@ -218,6 +223,7 @@ def place_files() -> None:
         "errors": paths.error_log(),
         "ready": paths.ready_dir(),
         "spool": paths.shim_spool_dir(),
+        "key": paths.key_file(),
         "off": os.path.dirname(paths.off_file()),
     }
     files.publish(f"{target}/paths.json", json.dumps(given, indent=1))

@@ -1,7 +1,8 @@
 """What OpenClaw's shim wrote ahead: messages and results before the host has them, injections.
 
 Owns the spool files and how their lines become provisional state and receipts. Promises that a line
-is taken once, by a fold of its own workspace. Never a source of records: the transcript is.
+is taken once, by a fold of its own workspace, and only if it is sealed by our key. Never a source
+of records: the transcript is.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import time
 
 from swapcache import paths
 from swapcache.capture import capture, process
+from swapcache.errors import HostError
 from swapcache.model import OWNER, SYSTEM, Event, NamedTuple, NewRecord
 from swapcache.state import rules
 from swapcache.state.fold import TEXT_LIMIT
-from swapcache.store import files, seal, sessions, times
+from swapcache.store import files, seal, sessions, slots, times
 from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
 from swapcache.transcripts import pi
@@ -30,6 +32,7 @@ LIMIT = 64 << 20
 KEPT_LINES = 20
 """Lines at the spool's end that wait for the host to write what they say."""
 FOREIGN_S = 86400.0
+UNSEALED = ".unsealed"
 SAME_S = 30.0
 """A host writes a prompt at most so much before the time that the shim noted."""
 
@@ -47,19 +50,24 @@ class Taken(NamedTuple):
     foreign: list[dict[str, Any]]
     """Lines of another workspace of the same agent."""
     files: list[str]
+    unsealed: list[bytes]
+    """Whole lines that nobody who has our key wrote for this session key."""
 
 
 def take(event: Event) -> Taken:
-    """The lines for an event's session key."""
-    taken = Taken([], [], _taken(path(*_whose(event))))
+    """The lines for an event's session key. Raises FileNotFoundError, KeyProblem."""
+    place = path(*_whose(event))
+    taken = Taken([], [], _taken(place), [])
     here = event.identity.workspace
     for name in taken.files:
         with contextlib.suppress(FileNotFoundError), open(name, "rb") as file:
-            for text in file.read(LIMIT).splitlines():
-                try:
-                    line = mapping(json.loads(text))
-                except ValueError:
-                    continue  # the last line of a process that was killed
+            for raw in file.read(LIMIT).splitlines(keepends=True):
+                text = slots.opened(_slot(place), raw.rstrip(b"\n"))
+                if text is None and raw.endswith(b"\n"):
+                    taken.unsealed.append(raw)
+                if text is None:
+                    continue  # or the last line of a process that was killed
+                line = mapping(json.loads(text))
                 if line.get("workspace", here) == here:
                     taken.lines.append(line)
                 elif times.age(string(line.get("t")), now()) < FOREIGN_S:
@@ -68,14 +76,31 @@ def take(event: Event) -> Taken:
 
 
 def done(event: Event, taken: Taken, back: list[dict[str, Any]]) -> None:
-    """Everything is stored: what waits for the host goes back, the rest goes."""
+    """Everything is stored: what waits for the host goes back, the rest goes.
+
+    Lines that are not ours go to a file beside, unread. Raises HostError that says so, at the end.
+    """
+    place = path(*_whose(event))
     lines = [*taken.foreign[-KEPT_LINES:], *back]
     if lines:
-        text = b"\n".join(json.dumps(line).encode() for line in lines)
-        files.append_line(path(*_whose(event)), text, LIMIT)
+        texts = [slots.line(_slot(place), json.dumps(line).encode()) for line in lines]
+        files.append_line(place, b"\n".join(texts), LIMIT)
+    aside = f"{place}{UNSEALED}"
+    if taken.unsealed:
+        files.append_line(aside, b"".join(taken.unsealed).rstrip(b"\n"), LIMIT)
     for name in taken.files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+    if taken.unsealed:
+        count = len(taken.unsealed)
+        raise HostError(
+            f"{count} line(s) of {place} were not written with this installation's key; they are "
+            f"kept at {aside}, unread: look at them, then remove that file"
+        )
+
+
+def _slot(place: str) -> str:
+    return os.path.basename(place).removesuffix(".jsonl")
 
 
 def _whose(event: Event) -> tuple[str, str, str]:

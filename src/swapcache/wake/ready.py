@@ -1,8 +1,8 @@
 """Ready texts: what a host that runs JavaScript in its own process serves without asking us.
 
 Owns the file ready/<id>.json: for one session key the texts by cause of the next epoch. Promises
-that the texts are rendered from verified state and that a file is whole or absent. Never decides
-which keys get one, never read by Python.
+that the texts are rendered from the store and that a file is sealed, whole or absent. Never decides
+which keys get one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import json
 import os
 
 from swapcache import paths
+from swapcache.errors import StoreError
 from swapcache.model import Session
 from swapcache.state.fold import whole
-from swapcache.store import files, seal, sessions
+from swapcache.store import files, seal, sessions, slots
 from swapcache.store.store import Store, now
 from swapcache.wake import scene, wake
 
@@ -22,19 +23,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+LIMIT = 1 << 20
+
+
 def path(state_dir: str, agent: str, workspace: str, key: str) -> str:
     """Where the texts for a session key lie; the shim computes the same name."""
-    whose = "\0".join((state_dir, agent, workspace, key))
-    return f"{paths.ready_dir()}/{seal.sha256(os.fsencode(whose))}.json"
+    return f"{paths.ready_dir()}/{_name(state_dir, agent, workspace, key)}.json"
+
+
+def _name(*whose: str) -> str:
+    return seal.sha256(os.fsencode("\0".join(whose)))
 
 
 def write(store: Store, current: Session, settings: dict[str, Any]) -> str:
     """Renders and publishes the texts for the key of a window; the path."""
     owner = store.identity
-    place = path(owner.state_dir, owner.agent, owner.workspace, current.key)
+    whose = owner.state_dir, owner.agent, owner.workspace, current.key
+    place = path(*whose)
     seq, tag = store.head()
     value = {
-        "v": 1,
         "key": current.key,
         "session": current.id,
         "window": current.window,
@@ -42,8 +49,25 @@ def write(store: Store, current: Session, settings: dict[str, Any]) -> str:
         "written": now(),
         "text": texts(store, current, settings),
     }
-    files.publish_private(place, whole(json.dumps(value, ensure_ascii=False)))
+    body = whole(json.dumps(value, ensure_ascii=False))
+    sealed = {"v": 2, "mac": slots.mac(_name(*whose), body.encode()), "body": body}
+    files.publish_private(place, json.dumps(sealed, ensure_ascii=False))
     return place
+
+
+def read(place: str) -> dict[str, str]:
+    """The texts in a ready file, as the shim takes them. Raises OSError, StoreError."""
+    with open(place, "rb") as file:
+        raw = file.read(LIMIT)
+    try:
+        value = json.loads(raw)
+        body, given = str(value["body"]), value["mac"]
+        name = os.path.basename(place).removesuffix(".json")
+        if not seal.same(slots.mac(name, body.encode("utf-8", "replace")), given):
+            raise StoreError(f"{place} is not sealed by our key; remove it")
+        return dict(json.loads(body)["text"])
+    except (ValueError, KeyError, TypeError) as problem:
+        raise StoreError(f"{place} is no ready file; remove it") from problem
 
 
 def texts(store: Store, current: Session, settings: dict[str, Any]) -> dict[str, str]:

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from swapcache.wake.wake import Woken
 
+KIND = "wake"
 TAKEN_OVER = (
     "next",
     "task",
@@ -56,7 +57,7 @@ def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> bool:
             "cause": woken.cause,
             "epoch": epoch,
             "form": woken.form,
-            "kind": "wake",
+            "kind": KIND,
             "omitted": woken.omitted,
             "origin": SYSTEM,
             "session": me.id,
@@ -90,10 +91,25 @@ def answers(store: Store, seq: int) -> int:
     return int(store.db.execute(query, (session, seq)).fetchone()[0])
 
 
+def shown(store: Store, me: Session, epoch: str) -> Receipt | None:
+    """What a session was shown in this epoch, if its sealed record says the same.
+
+    The row that names the record is not sealed: it may name another one, or none.
+    """
+    seq = sessions.receipt(store.db, me.number, epoch)
+    found = None if seq is None else store.record(seq)
+    if seq is None or found is None or not found[1]:
+        return None
+    meta = found[0].meta
+    if (meta.get("kind"), meta.get("epoch"), meta.get("session")) != (KIND, epoch, me.id):
+        return None
+    return read(store, seq)
+
+
 def read(store: Store, seq: int) -> Receipt:
-    """The receipt at `seq`. Raises StoreError when it is missing or does not verify."""
+    """The receipt at `seq`. Raises StoreError when it is none or does not verify."""
     found = store.record(seq)
-    if found is None or not found[1]:
+    if found is None or not found[1] or found[0].meta.get("kind") != KIND:
         raise StoreError(f"receipt #{seq} does not verify; run: swapcache verify --full")
     meta, text = found[0].meta, found[0].body.decode("utf-8", "replace")
     return Receipt(

@@ -12,6 +12,7 @@ from swapcache.errors import SealError
 from swapcache.model import (
     Event,
     NamedTuple,
+    Receipt,
     Session,
     Verdict,
     WorkingState,
@@ -66,9 +67,9 @@ def start(store: Store, event: Event, settings: dict[str, Any], failing: str = "
     except SealError:
         return _unsealed(store, event, settings)
     epoch = _epoch(me, event)
-    shown = sessions.receipt(store.db, me.number, epoch)
+    shown = receipts.shown(store, me, epoch)
     if shown is not None:
-        return _again(store, shown, event)
+        return _again(store, shown)
     while True:
         found = scenes.scene(store, me, event)
         woken = tell(store, found, settings, now_wall=wall, failing=failing)
@@ -83,8 +84,7 @@ def _epoch(me: Session, event: Event) -> str:
     return f"{me.window}/{where}/{me.compactions}"
 
 
-def _again(store: Store, seq: int, event: Event) -> Woken:
-    receipt = receipts.read(store, seq)
+def _again(store: Store, receipt: Receipt) -> Woken:
     decision = policy.Decision(receipt.form, "same epoch", ("these bytes were shown already",))
     verdict = store.check()
     return Woken(

@@ -126,10 +126,30 @@ function fold(found, reason, delay = QUIET_MS) {
   found.again.unref?.();
 }
 
+// What Python and this file hand each other is sealed by the installation's key, for its own slot.
+function seal(name, body) {
+  const hmac = (key, data) => crypto.createHmac("sha256", key).update(data).digest();
+  const key = hmac(fs.readFileSync(paths().key), "swapcache/v1/shim\0");
+  return hmac(key, `${name}\0${body}`).toString("hex");
+}
+
+// Without a key the line is written all the same: a person may look at it.
+function sealed(name, body) {
+  try {
+    return seal(name, body);
+  } catch (problem) {
+    complain("key", problem);
+    return "";
+  }
+}
+
 function ready(found) {
   const w = found.where;
-  const name = digest(w.stateDir, w.agentId, w.workspaceDir, w.sessionKey) + ".json";
-  const value = JSON.parse(fs.readFileSync(path.join(paths().ready, name), "utf8"));
+  const name = digest(w.stateDir, w.agentId, w.workspaceDir, w.sessionKey);
+  const file = path.join(paths().ready, name + ".json");
+  const { body, mac } = JSON.parse(fs.readFileSync(file, "utf8"));
+  if (typeof body !== "string" || !mac || mac !== seal(name, body)) throw new Error(`${file} is not sealed by our key`);
+  const value = JSON.parse(body);
   return value && typeof value.text === "object" && value.text ? value.text : {};
 }
 
@@ -179,9 +199,10 @@ function append(key, line, durable) {
   const fd = opened(spool(key));
   try {
     if (fs.fstatSync(fd).size > SPOOL_LIMIT) return;
+    const name = path.basename(spool(key), ".jsonl");
     const workspace = keys.get(key)?.where.workspaceDir; // unknown before the first bootstrap
-    const said = { t: new Date().toISOString(), process: PROCESS, workspace, ...line };
-    fs.writeSync(fd, JSON.stringify(said) + "\n");
+    const said = JSON.stringify({ t: new Date().toISOString(), process: PROCESS, workspace, ...line });
+    fs.writeSync(fd, `${said}\t${sealed(name, said)}\n`);
     if (durable) fs.fdatasyncSync(fd);
   } finally {
     fs.closeSync(fd);
