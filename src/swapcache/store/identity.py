@@ -77,17 +77,18 @@ def find(identity: Identity) -> str | None:
 
 
 def left_behind(identity: Identity) -> list[tuple[str, Identity]]:
-    """Stores of the same host and agent that may be this workspace's: theirs is gone and had the
-    same name, or this one is a copy of it (the same birth of its .git)."""
+    """Stores of the same host and agent that may be this workspace's: theirs had the same name,
+    and is gone or of the same birth (of its .git, which a copy keeps)."""
     name = os.path.basename(identity.workspace)
     birth = identity.inode.rpartition(":")[2]
     found = []
     for store, known in listing():
         if (known.host, known.agent) != (identity.host, identity.agent):
             continue
+        if os.path.basename(known.workspace) != name or known.workspace == identity.workspace:
+            continue
         copied = bool(birth) and known.inode.rpartition(":")[2] == birth
-        gone = os.path.basename(known.workspace) == name and not os.path.exists(known.workspace)
-        if known.workspace != identity.workspace and (copied or gone):
+        if copied or not os.path.exists(known.workspace):
             found.append((store, known))
     return found[:LEFT_BEHIND]
 
@@ -99,9 +100,15 @@ def doubtful(identity: Identity) -> bool:
 
 
 def free_id(identity: Identity) -> str:
-    """The directory name for a new store: another one when a renamed workspace's store has it."""
+    """The directory name for a new store: another one when a renamed workspace's store has it.
+
+    One of this very identity was made by another process just now, and is shared.
+    """
     wanted, number = store_id(identity), 1
     while os.path.exists(paths.database(paths.store_dir(wanted))):
+        owner = owner_of(wanted)
+        if owner is not None and owner[:4] == identity[:4]:
+            return wanted
         number += 1
         wanted = f"{store_id(identity)}-{number}"
     return wanted

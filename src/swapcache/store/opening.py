@@ -23,13 +23,15 @@ def open_store(wanted: Identity, wait: float = 2.0) -> Store:
     stores exist was lost or moved, and a new one would make everything look foreign.
     """
     store = _found(wanted, wait)
-    if store is None and identity.doubtful(wanted) and correct_owners():
+    if store is None and identity.doubtful(wanted):
+        correct_owners()
         store = _found(wanted, wait)
     if store is None:
         store = Store(_create(wanted), wait)
     try:
-        if store.head()[0] < 0:  # new, or its maker was killed before record 0
+        if store.empty():  # new, or its maker was killed before record 0
             _begin_chain(store)
+            store.learn_owner()
     except BaseException:
         store.close()
         raise
@@ -43,8 +45,9 @@ def _found(wanted: Identity, wait: float) -> Store | None:
         return None
     store = Store(found, wait)
     try:
-        if store.identity[:4] == wanted[:4] or _follow(store, wanted):
-            return store
+        same = store.identity[:4] == wanted[:4] or not store.owner_proven
+        if same or _follow(store, wanted):
+            return store  # one whose owner is not proven is served with its verdict
         identity.claim(store.id, store.identity)
     except BaseException:
         store.close()
@@ -124,7 +127,7 @@ def bind(store: Store, owner: Identity, why: str, **more: object) -> None:
         store.db.execute(
             "UPDATE store SET host=?, state_dir=?, agent=?, workspace=?, inode=?", fields
         )
-    store.identity = owner
+    store.learn_owner()
     identity.claim(store.id, owner)
 
 
@@ -140,7 +143,7 @@ def correct_owners() -> bool:
         except StoreError:
             continue
         try:
-            if store.keys is not None and noted[:4] != store.identity[:4]:
+            if store.owner_proven and noted[:4] != store.identity[:4]:
                 identity.claim(store_id, store.identity)
                 wrong = True
         finally:

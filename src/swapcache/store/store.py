@@ -61,18 +61,22 @@ class Store:
         self._chunks: tuple[int, bytes] = (-1, b"")
         self._forgotten: tuple[int, dict[int, str]] = (-1, {})
         self._witness = paths.witness_file(store_id)
-        self.identity = self._owner() or self.identity
+        self.owner_proven = False
+        """The chain itself says whose memory it is; else it is what a row beside it says."""
+        self.learn_owner()
 
     def derive(self, key: bytes) -> seal.Keys:
         """The subkeys that a key gives for this store."""
         return seal.derive(key, self.identity.agent, self.uuid, self.id)
 
-    def _owner(self) -> Identity | None:
+    def learn_owner(self) -> None:
         """Whose memory it is by the chain: the row beside it is for a store without its key."""
         try:
-            return trust.owner(self)
+            owner = trust.owner(self)
         except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError):
-            return None  # damaged; the verdict says so
+            owner = None  # damaged; the verdict says so
+        self.owner_proven = owner is not None
+        self.identity = owner or self.identity
 
     def close(self) -> None:
         """Closes the database and folds its write-ahead log in."""
@@ -88,6 +92,11 @@ class Store:
         """(sequence number, tag) of the newest record, (-1, zeros) for an empty chain."""
         row = self.db.execute("SELECT seq, tag FROM head").fetchone()
         return (int(row[0]), str(row[1])) if row else (-1, seal.START)
+
+    def empty(self) -> bool:
+        """True when nothing was ever recorded."""
+        found = self.db.execute("SELECT EXISTS(SELECT 1 FROM record), EXISTS(SELECT 1 FROM head)")
+        return not any(found.fetchone())
 
     def check(self) -> Verdict:
         """Verdict on the head: its MAC, and that it is not behind the witness.

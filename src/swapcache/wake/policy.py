@@ -41,6 +41,8 @@ class Case(NamedTuple):
     """Seconds since the last record of that work; negative when its clock is ahead."""
     broken: bool = False
     """That session ended in failed, empty, interrupted or unanswered turns."""
+    proven: bool = True
+    """The seal verifies."""
     moved: bool = False
     """There is a memory that may be this workspace's: it was moved or copied."""
 
@@ -75,6 +77,8 @@ def decide(case: Case, settings: dict[str, Any], forced: str = "auto") -> Decisi
         if case.living and policy["living"] != "nothing":
             reasons.append(f"{case.living} other session(s) live or are not proven dead")
             return Decision("living", "liveness", tuple(reasons))
+        if not case.proven:
+            return Decision("pointer", "seal", (*reasons, "the seal does not verify"))
         if case.moved:
             return Decision(policy["moved"], "moved", (*reasons, "a workspace like this is gone"))
         return Decision("nothing", "nothing to restore", (*reasons, "no earlier work is open"))

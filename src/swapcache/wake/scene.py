@@ -46,7 +46,8 @@ class Moved(NamedTuple):
 
 def moved(store: Store) -> tuple[Moved, ...]:
     """Memories that a store without any work may be the continuation of; whole ones only."""
-    if store.db.execute("SELECT 1 FROM session WHERE requests > 0").fetchone() is not None:
+    works = store.db.execute("SELECT 1 FROM session WHERE requests > 0").fetchone() is not None
+    if works or not store.owner_proven:
         return ()
     found = []
     for store_id, known in identity.left_behind(store.identity):

@@ -131,6 +131,7 @@ def tell(
             subject is not None,
             age,
             broken,
+            verdict.good,
             bool(found.moved),
         )
         decision = policy.decide(case, settings, form)
@@ -149,7 +150,8 @@ def tell(
         elif decision.form == "delta" and subject is not None:
             made = _delta(store, found, head, state, provisional, limit, key)
         elif decision.form in ("pointer", "living"):
-            made = _pointer(found, decision, verdict, say, at, limit, key, tail)
+            seal = [] if verdict.good else head[:1]
+            made = _pointer(found, decision, verdict, say, at, limit, key, [*seal, *tail])
         if made is None:
             made = brief.Brief("", 0, 0, 0)
         return Woken(
