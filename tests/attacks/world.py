@@ -58,6 +58,12 @@ class Seen:
         return f"{'its own state, and apart' if partly else 'all of it'} as notes ({self.read})"
 
 
+def named(text: str) -> str:
+    """The verdict that a text names, `-` for none."""
+    found = re.search(r"(?:Seal|封印|seal) ([A-Z_]+)", text)
+    return found.group(1) if found else "-"
+
+
 class World:
     """An installation with two workspaces on Claude Code."""
 
@@ -110,8 +116,7 @@ class World:
         text = ""
         if answer:
             text = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
-        found = re.search(r"(?:Seal|封印|seal) ([A-Z_]+)", text)
-        return Seen(text, found.group(1) if found else "-", self.judged(here), error)
+        return Seen(text, named(text), self.judged(here), error)
 
     def store_of(self, work: Path) -> str:
         """The id of a workspace's store."""
