@@ -9,6 +9,7 @@ Owns the layout. Promises absolute paths and to create nothing. Never follows th
 
 import os
 
+from swapcache import digest
 from swapcache.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -161,9 +162,7 @@ def installs_file(env: "Mapping[str, str]" = os.environ) -> str:
 
 def off_file(workspace: str = "", env: "Mapping[str, str]" = os.environ) -> str:
     """While it exists nothing is recorded and nothing told: everywhere, or in one workspace."""
-    import hashlib  # rarely needed
-
-    name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24] if workspace else "everywhere"
+    name = digest.sha256(os.fsencode(workspace))[:24] if workspace else "everywhere"
     return f"{state_dir(env)}/off/{name}"
 
 

@@ -18,17 +18,17 @@ from tests.rows import Claude
 
 ALLOWED = frozenset(
     """
-    __future__ _abc _blake2 _codecs _collections _collections_abc _datetime _frozen_importlib
-    _frozen_importlib_external _functools _hashlib _imp _io _json _operator _signal _sqlite3 _sre
-    _stat _thread _warnings _weakref abc builtins codecs collections collections.abc copyreg
-    datetime encodings encodings.aliases encodings.utf_8 enum errno fcntl functools genericpath
-    hashlib hmac io itertools json json.decoder json.encoder json.scanner keyword marshal math
-    operator os os.path posix posixpath re re._casefix re._compiler re._constants re._parser
-    reprlib site sqlite3 sqlite3.dbapi2 stat sys time types unicodedata warnings winreg zipimport
-    zlib _sha1 _sha2 _sha3 _md5 _sha256 _sha512 linecache contextlib _opcode _locale _suggestions
+    __future__ _abc _codecs _collections _collections_abc _datetime _frozen_importlib
+    _frozen_importlib_external _functools _imp _io _json _operator _signal _sqlite3 _sre _stat
+    _thread _warnings _weakref abc builtins codecs collections collections.abc copyreg datetime
+    encodings encodings.aliases encodings.utf_8 enum errno fcntl functools genericpath io itertools
+    json json.decoder json.encoder json.scanner keyword marshal math operator os os.path posix
+    posixpath re re._casefix re._compiler re._constants re._parser reprlib site sqlite3
+    sqlite3.dbapi2 stat sys time types unicodedata warnings winreg zipimport zlib _sha2 _sha256
+    linecache contextlib _opcode _locale _suggestions
     """.split()
 )
-"""What the hook may load beside swapcache itself: the standard library's cheap part."""
+"""What the hook may load beside swapcache itself: the standard library's cheap part, no OpenSSL."""
 
 
 def call(

@@ -11,13 +11,14 @@ is either whole or absent. Never sends the key anywhere, never creates one over 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import hmac
 import json
 import json.encoder
 import os
 import stat
 
+from swapcache.digest import mac as mac
+from swapcache.digest import same as same
+from swapcache.digest import sha256 as sha256
 from swapcache.errors import KeyProblem
 from swapcache.model import NamedTuple
 from swapcache.store import files
@@ -38,23 +39,6 @@ _encode = json.JSONEncoder(
 def canon(value: Any) -> bytes:
     """The one byte form of a JSON value that is hashed."""
     return _encode(value).encode("ascii")
-
-
-def sha256(data: bytes) -> str:
-    """Hexadecimal SHA-256."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def mac(key: bytes, data: bytes) -> str:
-    """Hexadecimal HMAC-SHA256."""
-    return hmac.digest(key, data, "sha256").hex()
-
-
-def same(one: str, other: object) -> bool:
-    """Constant-time comparison; False for what is no text."""
-    if not isinstance(other, str):
-        return False
-    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))
 
 
 class Keys(NamedTuple):
@@ -91,7 +75,8 @@ def derive(key: bytes, agent: str, store: str, workspace: str) -> Keys:
     context = canon({"agent": agent, "store": store, "ws": workspace})
 
     def subkey(purpose: str) -> bytes:
-        return hmac.digest(key, b"swapcache/v1/" + purpose.encode() + b"\0" + context, "sha256")
+        text = b"swapcache/v1/" + purpose.encode() + b"\0" + context
+        return bytes.fromhex(mac(key, text))
 
     return Keys(
         sha256(key)[:8], subkey("record"), subkey("head"), subkey("witness"), subkey("view")
