@@ -11,6 +11,7 @@ import os
 import pwd
 import sqlite3
 import stat
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,17 @@ from swapcache.errors import (
 )
 from swapcache.hosts import edits
 from swapcache.hosts import openclaw_config as openclaw
-from swapcache.store import files, identity, migration, removal, seal, times
+from swapcache.store import (
+    files,
+    identity,
+    keyring,
+    migration,
+    opening,
+    removal,
+    seal,
+    times,
+    trust,
+)
 from swapcache.store.store import Store, now
 
 if TYPE_CHECKING:
@@ -48,7 +59,7 @@ HOST_CHECKS = (
 def every(hosts: tuple[str, ...]) -> list[Finding]:
     """All findings, in the order in which they are best dealt with. `hosts` are those installed."""
     found: list[Finding] = []
-    for check in (_configuration, _directories, _key, _room, _persistence, _owner):
+    for check in (_configuration, _directories, _key, _rekey, _room, _persistence, _owner):
         found += check()
     for host in hosts:
         for host_check in HOST_CHECKS:
@@ -116,6 +127,21 @@ def _key() -> Iterator[Finding]:
             f"chmod 600 {path}" if loose else "put the right key there",
             partial(os.chmod, path, 0o600) if loose else None,
         )
+
+
+def _rekey() -> Iterator[Finding]:
+    old = keyring.retiring()
+    if old:
+        yield Finding(
+            "rekey",
+            f"the key {old} is being replaced since {_time(paths.rekey_file())}",
+            "until it is done the old key still opens stores",
+            "swapcache trust rekey goes on with it",
+        )
+
+
+def _time(path: str) -> str:
+    return datetime.fromtimestamp(os.stat(path).st_mtime, UTC).isoformat(timespec="seconds")
 
 
 def _room() -> Iterator[Finding]:
@@ -231,7 +257,16 @@ def _store(store_id: str, workspace: str) -> Iterator[Finding]:
                 "seal",
                 f"{workspace}: {verdict.name}: {verdict.detail}",
                 "the next session is told that this memory is not proven",
-                "swapcache verify --full shows where",
+                trust.FIXES.get(verdict.name, f"{trust.SHOW} names the command, with its digest"),
+            )
+        noted = identity.owner_of(store_id)
+        if store.owner_proven and (noted is None or noted[:4] != store.identity[:4]):
+            yield Finding(
+                "owner file",
+                f"{paths.owner_file(store.directory)} does not name {store.identity.workspace}",
+                "the memory of that workspace is found late, or another one beside it",
+                "swapcache doctor --fix writes what the chain says",
+                opening.correct_owners,
             )
     finally:
         store.close()

@@ -18,7 +18,7 @@ from swapcache.capture import events
 from swapcache.cli import checks, doctor, off, on, setup
 from swapcache.hosts import claude_code, launcher, openclaw_config, versions
 from swapcache.model import Event, Process
-from swapcache.store import database, files, identity, sessions
+from swapcache.store import database, files, identity, keyring, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store, now
 from tests.rows import Claude
@@ -117,6 +117,11 @@ def _newer_schema(work: Path) -> None:
     db.close()
 
 
+def _other_owner(work: Path) -> None:
+    ((store_id, noted),) = identity.listing()
+    identity.claim(store_id, noted._replace(workspace="/else"))
+
+
 def _other_bytes(work: Path) -> None:
     with sqlite3.connect(store_path()) as db:
         db.execute("UPDATE head SET tag='00'")
@@ -164,6 +169,8 @@ FAULTS: list[tuple[str, Callable[[Path], object], str, bool]] = [
     ("witness", _no_witness, "work", True),
     ("schema", _newer_schema, "upgrade", False),
     ("seal", _other_bytes, "work", False),
+    ("owner file", _other_owner, "does not name", True),
+    ("rekey", lambda work: keyring.begin(), "being replaced", False),
     ("configuration", lambda work: files.publish(paths.config_file(), "[x]\n"), "[x]", False),
     ("spool", lambda work: files.publish(paths.spool_file(), "{}\n"), "wait in", True),
     ("fired", _silent_hook, "was written", False),
