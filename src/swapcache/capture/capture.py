@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from swapcache.capture import follow
+from swapcache.errors import SealError
 from swapcache.model import (
     SYSTEM,
     Capture,
@@ -23,7 +24,7 @@ from swapcache.model import (
     Source,
 )
 from swapcache.state.fold import Fold, whole
-from swapcache.store import sessions
+from swapcache.store import filing, sessions
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer
 from swapcache.transcripts import formats
@@ -65,19 +66,32 @@ class Ledger:
         self.last = session.last
         self.provisional: dict[str, Any] = {}
         row = sessions.load_state(store.db, writer.keys, session.number)
-        if row is None and session.last < 0:
+        if row is None and session.last < 0 and not _begun(store, session):
             self.fold = Fold()
-        elif row is None or stale(store, session, row[0]):
+            return
+        row, whole = newest_state(store, session, row)
+        if not whole:
+            raise self._broken()
+        if row is None:
             self.refold()  # absent, old or not ours: from the chain
         else:
             self.fold = Fold.load(row[1])
             self.provisional = json.loads(row[2])
 
     def refold(self) -> None:
-        """Folds the session's records anew."""
+        """Folds the session's records anew. Raises SealError when one of them does not verify."""
         from swapcache.capture import story  # rarely needed
 
-        self.fold, _ = story.refold(self.store, self.session)
+        told = story.refold(self.store, self.session)
+        if not told.whole:
+            raise self._broken()
+        self.fold = told.fold
+
+    def _broken(self) -> SealError:
+        return SealError(
+            f"{self.store.directory}: what session {self.session.key} stands on does not verify; "
+            "nothing was appended; run: swapcache verify --full"
+        )
 
     def add(self, message: Message, record: int) -> None:
         """Folds a message in; a provisional prompt or result that it corroborates goes."""
@@ -100,8 +114,8 @@ class Ledger:
             "event": event,
             "kind": "statement",
             "origin": message.origin,
-            "session": self.session.id,
             "wall": message.wall,
+            **whose(self.session),
         }
         body = json.dumps(message._asdict(), ensure_ascii=False).encode("utf-8", "replace")
         position = source.cursor
@@ -119,7 +133,7 @@ class Ledger:
             self.store.db,
             self.writer.keys,
             self.session.number,
-            self.last,
+            self.writer.seq,
             self.writer.tag,
             body,
             provisional,
@@ -185,7 +199,7 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
     fold, records, messages, branched = ledger.fold, [], 0, False
     for row in new.rows:
         seq += 1
-        meta: dict[str, Any] = {**common, "session": ledger.session.id}
+        meta: dict[str, Any] = {**common, **whose(ledger.session)}
         message = reader.message(row.value) if row.value is not None else None
         place = reader.place(row.value) if reader.place and row.value is not None else None
         if place is not None:
@@ -276,12 +290,25 @@ def report(store: Store, session: Session, new: int, pending: int) -> Capture:
     return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending)
 
 
-def stale(store: Store, session: Session, seq: int) -> bool:
-    """True when the chain holds newer records of a session than its state row was folded from."""
-    for source in sessions.sources(store.db, session.number):
-        newest = store.db.execute(
-            "SELECT seq FROM record WHERE source=? ORDER BY position DESC LIMIT 1", (source.number,)
-        ).fetchone()
-        if newest is not None and newest[0] > seq:
-            return True
-    return False
+def whose(session: Session) -> dict[str, Any]:
+    """What the sealed metadata of a record say of its session."""
+    return {"session": session.id} | ({"window": session.window} if session.window else {})
+
+
+def _begun(store: Store, session: Session) -> bool:
+    """True when something of a session was captured already."""
+    return any(source.cursor for source in sessions.sources(store.db, session.number))
+
+
+def newest_state(
+    store: Store, session: Session, row: tuple[int, str, str] | None
+) -> tuple[tuple[int, str, str] | None, bool]:
+    """(a session's state row, or None if its records are newer; whether the chain proves that).
+
+    False when the chain behind the row is broken, or records lie elsewhere than their seals say:
+    something newer may have been taken away. Without a row that means the whole chain.
+    """
+    if row is not None and filing.newest(store.db, session.number) > row[0]:
+        row = None
+    after = -1 if row is None else row[0]
+    return row, store.linked(after) and filing.astray(store.db, after) is None

@@ -73,6 +73,7 @@ def _next_window(
     sessions.touch(db, old.number, now(), last=ledger.last, ended=now(), reason=reason)
     before = sessions.find_source(db, old.number, path)
     made = sessions.add_session(db, old.key, old.id, process, now(), window=old.window + 1)
+    capture.Ledger(ledger.store, ledger.writer, made).save()
     source = sessions.add_source(db, made.number, path, 0)
     if before is not None:
         moved = before._replace(number=source.number, session=made.number, generation=0, closed=0)

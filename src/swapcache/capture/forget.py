@@ -69,7 +69,7 @@ def _derive(store: Store, session: Session, text: Text) -> None:
     waiting = json.loads(text.masked(provisional.encode("utf-8", "replace")))
     if not held and whole(json.dumps(waiting, ensure_ascii=False)) == provisional:
         return
-    fold, last = story.refold(store, session)
+    fold, last, _ = story.refold(store, session)
     seq = max(seq, last)
     tag = store.tag(seq)
     words = whole(json.dumps(waiting, ensure_ascii=False))

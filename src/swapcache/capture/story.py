@@ -29,13 +29,26 @@ class Told(NamedTuple):
     seq: int
     message: Message | None
     place: Place | None
+    good: bool = True
+    """Its seal verifies; one that does not tells nothing."""
 
 
-def refold(store: Store, session: Session) -> tuple[Fold, int]:
-    """The state made anew from the session's records. Gives (fold, newest record)."""
-    fold, tree, last = Fold(), Tree(), -1
+class Refolded(NamedTuple):
+    """A state made anew."""
+
+    fold: Fold
+    last: int
+    """The session's newest record."""
+    whole: bool
+    """Every record of the session verifies."""
+
+
+def refold(store: Store, session: Session) -> Refolded:
+    """The state made anew from the session's records, as far as they verify."""
+    fold, tree, last, whole = Fold(), Tree(), -1, True
     for told in _tell(store, session):
         last = told.seq
+        whole = whole and told.good
         if told.place is not None:
             tree.add(told.place)
         if told.message is not None:
@@ -50,7 +63,7 @@ def refold(store: Store, session: Session) -> tuple[Fold, int]:
             elif told.message is not None:
                 fold.add(told.message, told.seq)
     fold.leaf = tree.leaf
-    return fold, last
+    return Refolded(fold, last, whole)
 
 
 def _tell(store: Store, session: Session) -> Iterator[Told]:
@@ -66,10 +79,10 @@ def _tell(store: Store, session: Session) -> Iterator[Told]:
         if found is None:
             continue
         record, good = found
-        if good:  # others are counted by `verify`
+        if good:
             yield read_back(seq, record.body, known[record.source or 0])
         else:
-            yield Told(seq, None, None)
+            yield Told(seq, None, None, False)
 
 
 def read_back(seq: int, body: bytes, source: Source) -> Told:

@@ -210,5 +210,5 @@ def _carry_on(store: Store, event: Event, settings: dict[str, Any]) -> None:
         return
     with store.writing() as writer:
         ledger = capture.Ledger(store, writer, window)
-        receipts.take_over(store, ledger, before)
-        ledger.save(parent=before.number)
+        if receipts.take_over(store, ledger, before):
+            ledger.save(parent=before.number)

@@ -11,7 +11,7 @@ import zlib
 from swapcache import paths
 from swapcache.errors import KeyProblem, StoreError
 from swapcache.model import Identity, Record, Verdict
-from swapcache.store import database, files, keyring, seal, trust, witness
+from swapcache.store import database, files, filing, keyring, seal, trust, witness
 from swapcache.store.writing import Reading, Writing
 
 TYPE_CHECKING = False
@@ -214,6 +214,28 @@ class Store:
         """Record `seq` and whether it verifies; None when there is none."""
         return next(self.read(seq, seq), None)
 
+    def linked(self, after: int) -> bool:
+        """True when every record behind record `after` (-1: every one) is linked to the one before.
+
+        Work grows with what came since. Bodies are not read.
+        """
+        if self.keys is None:
+            return False
+        expected, previous = after, self.tag(after) if after >= 0 else seal.START
+        rows = self.db.execute(
+            "SELECT seq, sha, meta, tag FROM record WHERE seq>? ORDER BY seq", (after,)
+        )
+        try:
+            for seq, sha, meta, tag in rows:
+                expected += 1
+                sealed = self.keys.tag(seq, sha.hex(), meta, previous)
+                previous = tag.hex()
+                if seq != expected or not seal.same(sealed, previous):
+                    return False
+        except (ValueError, TypeError, AttributeError):
+            return False  # a column of another type
+        return True
+
     def verify(self) -> Verdict:
         """Verdict on the whole chain, head and witness."""
         with self.snapshot() as verdict:
@@ -224,8 +246,11 @@ class Store:
                 for expected, (record, good) in enumerate(self.read(0, 1 << 62)):
                     if record.seq != expected or not good:
                         return _broken(expected, "is missing or does not match its seal", verdict)
+                astray = filing.astray(self.db, -1)
             except sqlite3.DatabaseError as error:
                 return _broken(expected + 1, f"cannot be read ({error})", verdict)
+            if astray is not None:
+                return _broken(astray, "lies with another session than its seal names", verdict)
             return verdict
 
     def renew_witness(self) -> Verdict:

@@ -51,7 +51,8 @@ def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> bool:
             parent = found.subject.number
             if taken(store, parent, me.number):
                 return False
-            take_over(store, ledger, found.subject)
+            if not take_over(store, ledger, found.subject):
+                parent = None
         meta = {
             "at": woken.at,
             "cause": woken.cause,
@@ -72,12 +73,19 @@ def keep(store: Store, found: Scene, woken: Woken, epoch: str) -> bool:
     return True
 
 
-def take_over(store: Store, ledger: capture.Ledger, subject: Session) -> None:
-    """Puts what `subject` left open into the ledger's session. Inside a writing transaction."""
-    state = known(store, subject)[0]
-    items = [i for i in state.items if i.kind in TAKEN_OVER and i.record >= 0]
+def take_over(store: Store, ledger: capture.Ledger, subject: Session) -> bool:
+    """Puts what `subject` left open into the ledger's session. Inside a writing transaction.
+
+    False, and nothing is put, when something may have been taken away from it: what was shown as
+    unverified notes must not be sealed as this session's own.
+    """
+    found = known(store, subject)
+    if not found.whole:
+        return False
+    items = [i for i in found.state.items if i.kind in TAKEN_OVER and i.record >= 0]
     text = json.dumps(items, ensure_ascii=False)
     ledger.state_record(Message("system", "inherited", text, SYSTEM, now()), "wake")
+    return True
 
 
 def answers(store: Store, seq: int) -> int:

@@ -157,20 +157,29 @@ def _others(store: Store, me: Session) -> tuple[list[Session], list[Session]]:
     return living, over
 
 
-def known(
-    store: Store, subject: Session | None
-) -> tuple[WorkingState, dict[str, Any], bool, tuple[Item, ...]]:
-    """(state, provisional, answered, notes) of a session, from its sealed row or its records.
+class Known(NamedTuple):
+    """What is known of a session."""
 
-    notes: items whose records do not verify; they are no part of the state.
-    """
+    state: WorkingState
+    provisional: dict[str, Any]
+    answered: bool
+    notes: tuple[Item, ...] = ()
+    """Items whose records do not verify; they are no part of the state."""
+    whole: bool = True
+    """The chain shows that nothing newer of the session was taken away."""
+
+
+def known(store: Store, subject: Session | None) -> Known:
+    """A session's state, from its sealed row or its records."""
     if subject is None:
-        return WorkingState(-1, -1, (), {}), {}, True, ()
+        return Known(WorkingState(-1, -1, (), {}), {}, True)
     row = sessions.load_state(store.db, store.keys, subject.number)
-    if row is None or capture.stale(store, subject, row[0]):
+    row, whole = capture.newest_state(store, subject, row)
+    if row is None:
         from swapcache.capture import story  # rarely needed
 
-        fold, seq = story.refold(store, subject)
+        told = story.refold(store, subject)
+        fold, seq, whole = told.fold, told.last, whole and told.whole
         provisional: dict[str, Any] = {}
     else:
         fold, seq = folding.Fold.load(row[1]), row[0]
@@ -181,7 +190,7 @@ def known(
     doubtful = _doubtful(store, items)
     notes = tuple(i for i in items if i.record in doubtful)
     state = state._replace(items=tuple(i for i in items if i.record not in doubtful))
-    return state, provisional, answered, notes
+    return Known(state, provisional, answered, notes, whole)
 
 
 def _doubtful(store: Store, items: tuple[Item, ...]) -> frozenset[int]:

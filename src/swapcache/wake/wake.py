@@ -114,7 +114,9 @@ def tell(
     limit = budget or settings["wake"]["budget"]
     with store.snapshot() as verdict:
         subject = found.subject
-        state, provisional, answered, notes = scenes.known(store, subject)
+        state, provisional, answered, notes, whole = scenes.known(store, subject)
+        if verdict.good and not whole:
+            verdict = Verdict("MODIFIED", "the chain behind this state", verdict.have)
         partly = verdict.good and bool(notes)
         if partly:
             first = min(i.record for i in notes)

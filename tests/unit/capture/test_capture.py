@@ -1,18 +1,20 @@
 """Capture: rows become sealed records once, and the state equals a fold of them."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from swapcache import config
 from swapcache.capture import capture, events, story
-from swapcache.errors import FormatError, SourceError
+from swapcache.errors import FormatError, SealError, SourceError
 from swapcache.hosts import claude_code
 from swapcache.model import Event, Session, ToolCall, ToolResult
-from swapcache.store import identity, sessions
+from swapcache.store import identity, reseal, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
+from swapcache.wake import scene
 from tests.rows import Claude
 
 
@@ -79,7 +81,7 @@ def test_B5_a_rewritten_transcript_is_a_new_generation_and_nothing_is_purged(
     other.user("a second wording")
     events.record(store, event(store, "turn-end", other.path), config.DEFAULTS)
     assert len(records(store)) == 3
-    state, _ = story.refold(store, found(store))
+    state = story.refold(store, found(store)).fold
     assert [i.text for i in state.of("request").values()] == ["a second wording"]
     assert store.verify().good
     store.close()
@@ -114,6 +116,75 @@ def test_a_state_row_that_was_edited_is_made_anew_from_the_records(
     store.close()
 
 
+def hidden(store: Store) -> None:
+    """The newest request lies with nobody and the state of the first one is back."""
+    store.db.execute("INSERT OR REPLACE INTO state SELECT * FROM older")
+    store.db.execute("UPDATE record SET source=NULL WHERE seq>(SELECT seq FROM older)")
+
+
+def forgotten(store: Store) -> None:
+    """The session looks like a new one, its transcript like one that was read by it."""
+    store.db.execute("DELETE FROM state")
+    store.db.execute("UPDATE session SET last=-1")
+    store.db.execute("UPDATE record SET source=NULL")
+
+
+def lost(store: Store) -> None:
+    """A request is gone, and the state that told of it."""
+    store.db.execute("DELETE FROM state")
+    store.db.execute("DELETE FROM record WHERE seq=(SELECT min(seq) FROM record WHERE source>0)")
+
+
+def changed(store: Store) -> None:
+    """A request says something else, and the state that told of it is gone."""
+    store.db.execute("DELETE FROM state")
+    store.db.execute("UPDATE chunk SET data=(SELECT data FROM chunk WHERE id=3) WHERE id=1")
+
+
+@pytest.mark.parametrize("attack", [hidden, forgotten, lost, changed])
+def test_C2_nothing_is_folded_on_over_what_was_taken_away(
+    store: Store, home: Path, attack: Callable[[Store], None]
+) -> None:
+    """Else the next capture would seal a state without it."""
+    rows = Claude(home / "t.jsonl")
+    for number in range(3):
+        rows.user(f"request {number}")
+        events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+        store.db.execute("CREATE TEMP TABLE IF NOT EXISTS older AS SELECT * FROM state")
+    attack(store)
+    head = store.head()
+    rows.user("go on")
+    with pytest.raises(SealError, match="session s1 stands on"):
+        events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert store.head() == head
+    assert not scene.known(store, found(store)).whole
+    assert not store.verify().good, "and a person is told where"
+    assert reseal.adopt(store, reseal.digest(store)).good, "and can take what is left"
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert "go on" in [i.text for i in scene.known(store, found(store))[0].items]
+    store.close()
+
+
+def test_a_state_that_is_only_lost_is_made_anew(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("the only request")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    store.db.execute("DELETE FROM state")
+    known = scene.known(store, found(store))
+    assert known.whole and [i.text for i in known.state.items] == ["the only request"]
+    rows.say("ok")
+    events.record(store, event(store, "turn-end", rows.path), config.DEFAULTS)
+    assert sessions.load_state(store.db, store.keys, found(store).number) is not None
+    store.close()
+
+
+def test_a_records_seal_names_its_session_and_its_window(store: Store) -> None:
+    with store.writing():
+        made = sessions.add_session(store.db, "k", "s1", None, "2026-11-30T12:00:00+00:00")
+    assert capture.whose(made) == {"session": "s1"}
+    assert capture.whose(made._replace(window=3)) == {"session": "s1", "window": 3}
+
+
 def test_a_provisional_prompt_goes_when_the_transcript_has_it(store: Store, home: Path) -> None:
     rows = Claude(home / "t.jsonl")
     prompt = event(store, "prompt", rows.path, prompt="count the boxes")
@@ -135,7 +206,7 @@ def test_a_prompt_that_no_transcript_gets_is_sealed_as_uncorroborated(
     events.reconcile(store, found(store), "claude-code", gone=True)
     metas = [r.meta for r, good in store.read(0, 1 << 40) if good]
     assert [m["event"] for m in metas if m["kind"] == "statement"] == ["uncorroborated"]
-    state, _ = story.refold(store, found(store))
+    state = story.refold(store, found(store)).fold
     assert [i.text for i in state.of("request").values()] == ["lost words"]
     store.close()
 
@@ -171,9 +242,7 @@ def test_A3_a_call_that_only_the_hook_saw_is_kept(store: Store, home: Path) -> N
         result=ToolResult("c9", "", False),
     )
     events.record(store, done, config.DEFAULTS)
-    from swapcache.wake import scene
-
-    state, waiting, _, _ = scene.known(store, found(store))
+    state, waiting, *_ = scene.known(store, found(store))
     assert "drop table old_prices" in next(i.text for i in state.items if i.kind == "unknown")
     assert waiting["finished"] == {"c9": ""}
     events.record(store, event(store, "turn-end", home / "not-there-yet.jsonl"), config.DEFAULTS)

@@ -126,7 +126,7 @@ def test_the_state_row_equals_a_fold_of_the_records(
         if capture_now:
             captured(store, rows.path)
     session = captured(store, rows.path)
-    anew, last = story.refold(store, session)
+    anew, last, _ = story.refold(store, session)
     assert anew.dump() == kept(store, session).dump()
     said = [r.meta for r, _ in store.read(0, 99) if r.meta.get("class") in capture.COUNTED]
     left = anew.counters.get(capture.LEFT, 0)

@@ -203,6 +203,8 @@ def test_a_receipt_is_byte_for_byte_what_was_told(store: Store, home: Path) -> N
         ("DELETE FROM record WHERE seq = (SELECT max(seq) FROM record)", "MODIFIED"),
         ("UPDATE head SET seq = seq - 1", "MODIFIED"),
         ("UPDATE chunk SET data = zeroblob(10) WHERE id = 1", "MODIFIED"),
+        ("DELETE FROM state; UPDATE record SET meta = '{}' WHERE seq = 1", "MODIFIED"),
+        ("DELETE FROM state; UPDATE record SET source = NULL WHERE seq = 1", "MODIFIED"),
     ],
 )
 def test_C2_a_changed_store_is_never_told_as_state(
@@ -210,12 +212,53 @@ def test_C2_a_changed_store_is_never_told_as_state(
 ) -> None:
     work(store, home, "one", "paint it", dead(1))
     before = store.head()
-    store.db.execute(damage)
+    store.db.executescript(damage)
     told = start(store, "two")
     assert told.verdict.name == verdict
     if told.text:
         assert f"Seal {verdict}" in told.text and "Seal VERIFIED" not in told.text
     assert store.head()[0] <= before[0] + 2
+    store.close()
+
+
+def test_only_what_came_since_is_judged_of_the_chain(
+    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the whole of it, for a session that goes on and for one that begins."""
+    work(store, home, "old", "paint the shed", dead(1), end=True)
+    before = store.head()[0]
+    judged: list[int] = []
+    linked = Store.linked
+
+    def noted(store: Store, after: int) -> bool:
+        judged.append(after)
+        return linked(store, after)
+
+    monkeypatch.setattr(Store, "linked", noted)
+    start(store, "new", owner=dead(2))
+    work(store, home, "new", "go on", dead(2))
+    work(store, home, "other", "something else", dead(3))
+    assert judged and min(judged) >= before
+    store.close()
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_C2_unverified_notes_are_not_sealed_as_the_next_sessions_own(
+    store: Store, home: Path, ended: bool
+) -> None:
+    rows = work(store, home, "one", "paint the shed, but not the door", dead(1))
+    rows.user("and the fence")
+    last = event(store, "end" if ended else "tool", "one", dead(1), transcript=str(rows.path))
+    events.record(store, last, config.DEFAULTS)
+    store.db.executescript("DELETE FROM state; DELETE FROM record WHERE seq = 1")
+    told = start(store, "two", owner=dead(2))
+    assert told.verdict.name == "MODIFIED" and "and the fence" in told.text
+    work(store, home, "two", "go on", dead(2))
+    mine = sessions.find_session(store.db, "two", "two")
+    known = scene.known(store, mine)
+    assert known.whole and not known.notes
+    assert [i.text for i in known.state.items if i.kind == "request"] == ["go on"]
+    assert mine is not None and mine.parent is None, "the work of one is still nobody's"
     store.close()
 
 
