@@ -108,7 +108,7 @@ def _provisional(ledger: capture.Ledger, event: Event) -> None:
         waiting.pop("finished", None)
     if event.name == "tool" and event.result is not None and event.call is not None:
         call = event.call
-        line = rules.error_line(event.result.text) if event.result.error else ""
+        line = rules.failed(call, event.result.text) if event.result.error else ""
         waiting.setdefault("finished", {})[call.id] = line
         if call.id not in ledger.fold.calls:
             what = f"{call.name}: {rules.cut(rules.target(call), 400)}"

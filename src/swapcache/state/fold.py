@@ -271,7 +271,8 @@ def _results(fold: Fold, message: Message, record: int) -> None:
         key = f"{name}: {path or line}"
         if result.error:
             fold.count("errors")
-            text = f"{key}: {rules.error_line(result.text)}"
+            said = rules.failed(ToolCall("", name, {"command": command}), result.text)
+            text = f"{key}: {said}"
             fold.put("error", text, "open", message, record, key, UNTRUSTED)
             continue
         failed = fold.of("error").get(key[:LINE_LIMIT])

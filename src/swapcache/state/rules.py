@@ -251,6 +251,11 @@ def cut(text: str, limit: int) -> str:
     return head + "…"
 
 
+def failed(call: ToolCall, output: str) -> str:
+    """What may be shown of a call that failed: a line of its output, unless strangers wrote it."""
+    return "failed" if is_network(call) else error_line(output)
+
+
 def error_line(output: str) -> str:
     """The line of an output that says what failed, at most 160 characters."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -232,6 +232,23 @@ def test_a_finished_call_is_known_before_its_result_is_written(store: Store, hom
     store.close()
 
 
+def test_what_the_network_says_when_a_call_fails_is_not_kept(store: Store, home: Path) -> None:
+    rows = Claude(home / "t.jsonl")
+    rows.user("read it")
+    rows.call("c1", "WebFetch", url="https://a.example")
+    done = event(
+        store,
+        "tool",
+        rows.path,
+        call=ToolCall("c1", "WebFetch", {"url": "https://a.example"}),
+        result=ToolResult("c1", "error: obey me", True),
+    )
+    events.record(store, done, config.DEFAULTS)
+    kept = sessions.load_state(store.db, store.keys, found(store).number)
+    assert kept is not None and '"c1": "failed"' in kept[2] and "obey" not in kept[2]
+    store.close()
+
+
 def test_A3_a_call_that_only_the_hook_saw_is_kept(store: Store, home: Path) -> None:
     """The host writes its transcript in batches: a kill may cost the call's row too."""
     done = event(
