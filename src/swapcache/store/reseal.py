@@ -13,7 +13,7 @@ import sqlite3
 from swapcache import paths
 from swapcache.errors import SealError
 from swapcache.model import NamedTuple, Verdict
-from swapcache.store import database, files, keyring, seal, trust, witness
+from swapcache.store import database, files, keyring, seal, sessions, trust, witness
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer, roll_back
 
@@ -100,7 +100,8 @@ def adopt(store: Store, given: str) -> Verdict:
 def rekey(store: Store, old: str, new: str) -> Verdict:
     """Seals a verified store with the current key; its record is sealed by the old one too.
 
-    What does not verify is left alone: its verdict says why. Raises KeyProblem, StoreError.
+    States that verify are sealed along with it: folding them anew could take a hook too long. What
+    does not verify is left alone: its verdict says why. Raises KeyProblem, StoreError.
     """
     verdict = store.verify()
     if not verdict.good or store.keys is None:
@@ -130,6 +131,8 @@ def _reseal(store: Store, key: bytes, event: str, more: dict[str, Any], given: s
             writer = Writer(store.db, keys, seq, tag, _decided(store, seq))
             writer.append([trust.record(event, now(), **more)])
             writer.finish()
+            if event == "rekey" and store.keys is not None:
+                _keep_states(store, store.keys, keys)
             store.db.execute("UPDATE store SET key_id=?, agent=?", (keys.id, store.identity.agent))
             store.db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -142,6 +145,15 @@ def _reseal(store: Store, key: bytes, event: str, more: dict[str, Any], given: s
         place = paths.witness_file(store.id)
         witness.forget(place)
         witness.write(place, keys, store.uuid, writer.seq, writer.tag, None)
+
+
+def _keep_states(store: Store, before: seal.Keys, now_keys: seal.Keys) -> None:
+    for session in sessions.sessions(store.db):
+        row = sessions.load_state(store.db, before, session.number)
+        if row is not None:
+            seq, body, provisional = row
+            tag = store.tag(seq)
+            sessions.save_state(store.db, now_keys, session.number, seq, tag, body, provisional)
 
 
 def _decided(store: Store, seq: int) -> int:

@@ -18,7 +18,7 @@ from swapcache.capture import events
 from swapcache.cli import trust
 from swapcache.errors import SelectionError
 from swapcache.model import Event, Identity
-from swapcache.store import identity, keyring, reseal, seal
+from swapcache.store import identity, keyring, reseal, seal, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from swapcache.wake import wake
@@ -242,6 +242,9 @@ def test_a_new_key_seals_everything_and_the_old_one_opens_nothing(
     new = seal.read_key(paths.key_file())
     assert new != old
     for store in (work, second):
+        with contextlib.closing(Store(store)) as sealed:
+            states = [s.number for s in sessions.sessions(sealed.db)]
+            assert all(sessions.load_state(sealed.db, sealed.keys, n) for n in states)
         assert shown(store)["verdict"] == "VERIFIED"
         assert shown(store)["sealed_by"] == seal.sha256(new)[:8]
         assert shown(store)["accepted"][-1]["event"] == "rekey"
