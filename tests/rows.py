@@ -54,3 +54,46 @@ class Claude:
         """Bytes as they are."""
         with self.path.open("ab") as file:
             file.write(data)
+
+
+class Pi:
+    """A transcript of the pi family (pi, OpenClaw) under construction; every method adds rows."""
+
+    def __init__(self, path: Path, session: str = "s1", cwd: str = "/srv/p") -> None:
+        self.path = path
+        self.count = 0
+        self.row(type="session", version=3, id=session, cwd=cwd)
+
+    def row(self, **value: Any) -> None:
+        """A row as it is."""
+        stamp = f"2026-11-30T12:{self.count // 60 % 60:02d}:{self.count % 60:02d}.000Z"
+        with self.path.open("ab") as file:
+            file.write(
+                json.dumps({"timestamp": stamp} | value, ensure_ascii=False).encode() + b"\n"
+            )
+        self.count += 1
+
+    def _message(self, role: str, content: Any, **inner: Any) -> None:
+        message = {"role": role, "content": content} | inner
+        self.row(type="message", id=f"m{self.count}", message=message)
+
+    def user(self, text: str, **inner: Any) -> None:
+        """A prompt."""
+        self._message("user", text, **inner)
+
+    def say(self, text: str, **inner: Any) -> None:
+        """An answer in words."""
+        self._message("assistant", [{"type": "text", "text": text}], stopReason="stop", **inner)
+
+    def call(self, key: str, name: str, **given: Any) -> None:
+        """A tool call."""
+        self.calls([{"type": "toolCall", "id": key, "name": name, "arguments": given}])
+
+    def calls(self, blocks: list[dict[str, Any]], **inner: Any) -> None:
+        """An assistant message of these blocks."""
+        self._message("assistant", blocks, stopReason="toolUse", **inner)
+
+    def result(self, key: str, text: str, error: bool = False, **inner: Any) -> None:
+        """A tool's result."""
+        content = [{"type": "text", "text": text}]
+        self._message("toolResult", content, toolCallId=key, isError=error, **inner)

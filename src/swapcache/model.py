@@ -101,6 +101,8 @@ class ToolResult(NamedTuple):
     error: bool
     interrupted: bool = False
     """The host itself says that the outcome is unknown."""
+    network: bool = False
+    """Marked as words of strangers, by the host or by the fence that they stand in."""
 
 
 class Message(NamedTuple):
@@ -122,6 +124,8 @@ class Message(NamedTuple):
     results: tuple[ToolResult, ...] = ()
     sidechain: bool = False
     """Belongs to a child agent: recorded, but not what happened in this session."""
+    assumed: bool = False
+    """The host does not say whose words these are; the origin is what is assumed then."""
 
 
 class Row(NamedTuple):
@@ -259,7 +263,7 @@ class Item(NamedTuple):
     """One thing that the next session should know.
 
     kind: next, task, request, unknown, question, decision, constraint, error, change, commit,
-    fact, done, reply, insight, discussed, failure.
+    fact, done, reply, insight, discussed, failure; of untrusted words also name and plan.
     """
 
     kind: str

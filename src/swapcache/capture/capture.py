@@ -12,6 +12,7 @@ import json
 from swapcache.capture import follow
 from swapcache.errors import SealError
 from swapcache.model import (
+    OWNER,
     SYSTEM,
     Capture,
     Damage,
@@ -27,7 +28,7 @@ from swapcache.state.fold import Fold, whole
 from swapcache.store import filing, sessions
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer
-from swapcache.transcripts import formats
+from swapcache.transcripts import formats, origins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Ledger:
         self.writer = writer
         self.session = session
         self.last = session.last
+        self.shared = origins.shared(store.identity.host, session.key, session.id)
+        """Others than the owner may speak in it."""
         self.provisional: dict[str, Any] = {}
         row = sessions.load_state(store.db, writer.keys, session.number)
         if row is None and session.last < 0 and not _begun(store, session):
@@ -110,13 +113,15 @@ class Ledger:
     def state_record(self, message: Message, event: str) -> int:
         """Appends a record that no transcript holds, and folds it in."""
         source = source_for(self.store, self.session, STATEMENTS)
-        meta = {
+        meta: dict[str, Any] = {
             "event": event,
             "kind": "statement",
             "origin": message.origin,
             "wall": message.wall,
             **whose(self.session),
         }
+        if message.assumed:
+            meta["assumed"] = 1
         body = json.dumps(message._asdict(), ensure_ascii=False).encode("utf-8", "replace")
         position = source.cursor
         record = self.writer.append([NewRecord(body, meta, source.number, position)])
@@ -201,12 +206,16 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
         seq += 1
         meta: dict[str, Any] = {**common, **whose(ledger.session)}
         message = reader.message(row.value) if row.value is not None else None
+        if message is not None and ledger.shared:
+            message = origins.in_shared(message)
         place = reader.place(row.value) if reader.place and row.value is not None else None
         if place is not None:
             meta["msg_id"] = place.id
         if message is not None:
             meta["class"], meta["role"] = message.kind, message.role
             meta["origin"] = fold.origin_of(message)
+            if message.assumed and meta["origin"] == OWNER:
+                meta["assumed"] = 1
             meta["msg_id"], meta["wall"] = message.id, message.wall
         records.append(NewRecord(row.raw, meta, new.source.number, row.start))
         if place is not None and place.leaf is None:

@@ -10,7 +10,17 @@ import os
 
 from swapcache.capture import capture, follow, process
 from swapcache.errors import FormatError, MissingSourceError, SourceError
-from swapcache.model import AGENT, OWNER, SYSTEM, Event, Item, Message, Process, Session
+from swapcache.model import (
+    AGENT,
+    OWNER,
+    SYSTEM,
+    UNTRUSTED,
+    Event,
+    Item,
+    Message,
+    Process,
+    Session,
+)
 from swapcache.state import rules
 from swapcache.store import sessions, times
 from swapcache.store.store import Store, now
@@ -106,16 +116,27 @@ def _provisional(ledger: capture.Ledger, event: Event) -> None:
     if event.name in ("prompt", "turn-end"):
         waiting.pop("calls", None)  # by then the transcript has them
         waiting.pop("finished", None)
+        waiting.pop("tainted", None)
     if event.name == "tool" and event.result is not None and event.call is not None:
         call = event.call
-        line = rules.failed(call, event.result.text) if event.result.error else ""
-        waiting.setdefault("finished", {})[call.id] = line
+        said = (event.result.text or "no output") if event.result.error else ""
+        waiting.setdefault("finished", {})[call.id] = rules.outcome(said, rules.source(call))
         if call.id not in ledger.fold.calls:
-            what = f"{call.name}: {rules.cut(rules.target(call), 400)}"
-            waiting.setdefault("calls", {})[call.id] = [what, now()]
+            what = f"{rules.tool(call.name)}: {rules.cut(rules.target(call), rules.LINE_LIMIT)}"
+            origin = UNTRUSTED if tainted(ledger) else AGENT
+            waiting.setdefault("calls", {})[call.id] = [what, now(), origin]
+        if rules.is_network(call):
+            waiting["tainted"] = True
     if event.name == "turn-failed":
         text = event.detail or "the turn failed"
         ledger.state_record(Message("assistant", "failure", text, SYSTEM, now()), event.name)
+
+
+def tainted(ledger: capture.Ledger) -> bool:
+    """True when strangers' words have come into this turn, by the transcript or by an event."""
+    waiting = ledger.provisional
+    begun = "prompt" in waiting  # the transcript is still in the turn before
+    return bool(waiting.get("tainted")) or (ledger.fold.tainted and not begun)
 
 
 def _late(ledger: capture.Ledger, event: Event) -> bool:
@@ -132,7 +153,7 @@ def uncorroborated(ledger: capture.Ledger) -> None:
     """Seals a prompt that the transcript never got."""
     prompt = ledger.provisional.pop("prompt", None)
     if prompt is not None:
-        message = Message("user", "request", prompt["text"], OWNER, prompt["wall"])
+        message = Message("user", "request", prompt["text"], OWNER, prompt["wall"], assumed=True)
         ledger.state_record(message, "uncorroborated")
 
 
@@ -214,8 +235,8 @@ def took_part(store: Store, session: Session, event: Event) -> bool:
 def provisional_items(waiting: "dict[str, Any]", record: int) -> tuple[Item, ...]:
     """What no transcript holds yet, as items: a prompt, calls that a hook saw."""
     found = [
-        Item("unknown", key, text, "unknown", AGENT, record, wall)
-        for key, (text, wall) in waiting.get("calls", {}).items()
+        Item("unknown", key, text, "unknown", origin[0] if origin else AGENT, record, wall)
+        for key, (text, wall, *origin) in waiting.get("calls", {}).items()
     ]
     prompt = waiting.get("prompt")
     if prompt:

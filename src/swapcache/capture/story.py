@@ -1,8 +1,8 @@
 """What a session's records tell: the state folded anew, the way `rebuild` means it.
 
 Owns the reading back of records. Promises that the result equals the state that captures kept, that
-words whose seal does not verify never become state, and that rows on a branch which the host left
-are counted, not folded. Never writes.
+words whose seal does not verify never become state, that rows on a branch which the host left are
+counted, not folded, and that an origin which was assumed stays what it was sealed as. Never writes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 
 from swapcache.capture.capture import LEFT, STATEMENTS, dialogue
 from swapcache.errors import FormatError
-from swapcache.model import Message, NamedTuple, Session, Source
+from swapcache.model import Message, NamedTuple, Record, Session, Source
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
 from swapcache.store.store import Store
@@ -80,17 +80,18 @@ def _tell(store: Store, session: Session) -> Iterator[Told]:
             continue
         record, good = found
         if good:
-            yield read_back(seq, record.body, known[record.source or 0])
+            yield read_back(record, known[record.source or 0])
         else:
             yield Told(seq, None, None, False)
 
 
-def read_back(seq: int, body: bytes, source: Source) -> Told:
+def read_back(record: Record, source: Source) -> Told:
     """A record as it was captured."""
+    seq = record.seq
     try:
-        value = json.loads(body)
+        value = json.loads(record.body)
     except (ValueError, RecursionError):
-        value = lines.split(0, body)[-1].value
+        value = lines.split(0, record.body)[-1].value
     if not isinstance(value, dict):
         return Told(seq, None, None)
     if source.path == STATEMENTS:
@@ -99,4 +100,7 @@ def read_back(seq: int, body: bytes, source: Source) -> Told:
         reader = formats.by_name(source.format)
     except FormatError:
         return Told(seq, None, None)
-    return Told(seq, reader.message(value), reader.place(value) if reader.place else None)
+    message = reader.message(value)
+    if message is not None and message.assumed:
+        message = message._replace(origin=str(record.meta.get("origin", message.origin)))
+    return Told(seq, message, reader.place(value) if reader.place else None)

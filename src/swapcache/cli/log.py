@@ -3,6 +3,8 @@
 import click
 
 from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
+from swapcache.model import UNTRUSTED
+from swapcache.state import gate
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
 
@@ -24,9 +26,11 @@ def command(
     store = open_selected(agent, workspace, store_id)
     try:
         entries = []
-        keys = {s.number: s.key for s in sessions.sessions(store.db)}
+        everyone = sessions.sessions(store.db)
+        keys = {s.number: gate.handle(s.key) for s in everyone}
+        wanted = {s.number for s in everyone if key in ("", s.key, keys[s.number])}
         for seq, number in sessions.snapshots(store.db, None, limit if not key else 1 << 30):
-            if key and keys.get(number) != key:
+            if number not in wanted:
                 continue
             found = store.record(seq)
             if found is None:
@@ -34,7 +38,7 @@ def command(
                 continue
             record, good = found
             items = Fold.load(record.body.decode()).state(number, seq).items if good else ()
-            asked = [i.text for i in items if i.kind == "request"]
+            asked = [i.text for i in items if i.kind == "request" and i.origin != UNTRUSTED]
             entries.append(
                 {
                     "record": seq,

@@ -23,6 +23,7 @@ from swapcache.hosts import (
     launcher,
 )
 from swapcache.hosts import openclaw_config as openclaw
+from swapcache.state import gate
 from swapcache.store import files, removal, sessions
 from swapcache.store.store import Store
 from swapcache.wake import scene
@@ -206,10 +207,10 @@ def own_history(chosen: tuple[str, ...]) -> None:
     store = Store(store_id)
     try:
         found = next(iter(sessions.windows(store.db, past.key)), None)
-        state = scene.known(store, found)[0]
-        last = next((i.text for i in reversed(state.items) if i.kind == "request"), "")
-        following = next((i.text for i in state.items if i.kind == "next"), "")
-        task = next((i.text for i in state.items if i.kind == "task" and i.status != "done"), "")
+        items = gate.passed(scene.known(store, found)[0])
+        last = next((i.text for i in reversed(items) if i.kind == "request"), "")
+        following = next((i.text for i in items if i.kind == "next"), "")
+        task = next((i.text for i in items if i.kind == "task" and i.status != "done"), "")
         click.echo(f"your last session: {past.workspace} ({past.host})")
         click.echo(f"  last request: {safe(last, store)[:300] or '-'}")
         click.echo(f"  next: {safe(following or task, store)[:300] or '-'}")

@@ -10,6 +10,7 @@ from swapcache.capture.capture import LEFT
 from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
 from swapcache.errors import SelectionError
 from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session
+from swapcache.state import gate
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
@@ -33,6 +34,8 @@ ORDER = (
     "done",
     "discussed",
     "reply",
+    "name",
+    "plan",
 )
 
 
@@ -95,7 +98,7 @@ def choose(store: Store, key: str) -> Session:
     everyone = sessions.sessions(store.db)
     if key:
         for session in everyone:
-            if key in (session.key, session.id):
+            if key in (session.key, session.id, gate.handle(session.key)):
                 return session
         raise SelectionError(f"no session is called {key!r} in this workspace; see: swapcache log")
     owner, _ = process.host()
@@ -115,7 +118,7 @@ def _state(store: Store, session: Session, stated: dict[str, list[str]]) -> None
     with store.writing() as writer:
         ledger = capture.Ledger(store, writer, sessions.session(store.db, session.number))
         text = json.dumps(stated, ensure_ascii=False)
-        origin = UNTRUSTED if ledger.fold.tainted else AGENT
+        origin = UNTRUSTED if events.tainted(ledger) else AGENT
         ledger.state_record(Message("assistant", "statement", text, origin, now()), "state")
         capture.snapshot(ledger)
         ledger.save()
@@ -140,20 +143,28 @@ def _print(
             {
                 "session": session.key,
                 "verdict": verdict.name,
-                "items": [
-                    i._asdict() | {"key": safe(i.key, store), "text": safe(i.text, store)}
-                    for i in shown
-                ],
+                "items": [_gated(i, store) for i in shown],
                 "counters": counters,
             }
         )
         return
-    click.echo(f"session {session.key}, seal {verdict.name}")
+    click.echo(f"session {gate.handle(session.key)}, seal {verdict.name}")
     aside = [f"{count} {what}" for what, count in sorted(counters.items()) if what in ASIDE]
     if aside:
         click.echo(f"  not part of it: {', '.join(aside)}")
     for item in shown:
         status = f" [{item.status}]" if item.status else ""
         origin = "" if item.origin in ("owner", "agent") else f" ({item.origin})"
-        text = " ".join(safe(item.text, store).split())
+        text = " ".join(str(_gated(item, store)["text"]).split())
         click.echo(f"  {item.kind:<9} #{item.record:<6}{text[:200]}{status}{origin}")
+
+
+def _gated(item: Item, store: Store) -> dict[str, object]:
+    """An item as it may be printed; words that are withheld are a stub, `show` has them fenced."""
+    text = gate.shown(item) or f"withheld: {gate.stub(item)}"
+    key = gate.handle(item.key) if item.kind == "unknown" or not gate.whole(item) else item.key
+    if item.kind == "error" and item.origin == UNTRUSTED:
+        key = gate.digest(item.key)
+    withheld = not gate.whole(item)
+    texts = {"key": safe(key, store), "text": safe(text, store)}
+    return item._asdict() | texts | {"withheld": withheld}

@@ -10,6 +10,7 @@ from swapcache.cli.options import emit, json_option, open_selected, store_option
 from swapcache.errors import SealError, SelectionError
 from swapcache.hosts import known
 from swapcache.model import Session
+from swapcache.state import gate
 from swapcache.store import files, sessions, times
 from swapcache.store.store import Store, now
 from swapcache.wake import policy, receipts, scene
@@ -96,15 +97,18 @@ def _scene(store: Store, key: str, cause: str, audience: str) -> scene.Scene:
     try:
         scene.settle(store, store.identity.host)
         for session in sessions.open_sessions(store.db):
-            if key in ("", session.key, session.id):
+            if key in ("", session.key, session.id, gate.handle(session.key)):
                 events.reconcile(store, session, store.identity.host, gone=False)
     except SealError as problem:
         words(str(problem))  # what is there is shown all the same, with its verdict
     everyone = sessions.sessions(store.db)
     if key:
-        fitting = [s for s in everyone if key in (s.key, s.id) or s.key.startswith(key)]
+        names = {s.number: (s.key, s.id, gate.handle(s.key)) for s in everyone}
+        fitting = [s for s in everyone if key in names[s.number] or s.key.startswith(key)]
         if len({s.key for s in fitting}) != 1:
-            known_keys = "\n".join(f"  {s.key}  (last active {s.touched})" for s in everyone[:20])
+            known_keys = "\n".join(
+                f"  {gate.handle(s.key)}  (last active {s.touched})" for s in everyone[:20]
+            )
             raise SelectionError(f"no single session is called {key!r}; there are:\n{known_keys}")
         subject: Session | None = fitting[0]
     else:

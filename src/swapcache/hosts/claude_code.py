@@ -14,8 +14,9 @@ import os
 from swapcache import paths
 from swapcache.capture import process
 from swapcache.errors import HostError
-from swapcache.model import Event, ToolCall, ToolResult
+from swapcache.model import OWNER, Event, ToolCall, ToolResult
 from swapcache.store import identity
+from swapcache.transcripts import origins
 from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
@@ -65,13 +66,19 @@ def event(name: str, payload: "dict[str, Any]", env: "Mapping[str, str]") -> Eve
         session,
         string(payload.get("transcript_path")),
         CAUSES.get(string(payload.get("source")), "unknown"),
-        string(payload.get("prompt")) if ours == "prompt" else "",
+        _prompt(payload) if ours == "prompt" else "",
         call,
         result,
         detail=string(payload.get("reason")) or string(payload.get("error")),
         process=owner,
         ancestors=ancestors,
     )
+
+
+def _prompt(payload: "dict[str, Any]") -> str:
+    """The owner's words; a report on something that ran in the background is none of them."""
+    text = string(payload.get("prompt"))
+    return text if origins.said(origins.CLAUDE, {}, text.lstrip())[0] == OWNER else ""
 
 
 def _tool(payload: "dict[str, Any]") -> tuple[ToolCall, ToolResult]:

@@ -20,6 +20,7 @@ from swapcache.model import Event
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
+from swapcache.transcripts.origins import direct as direct
 from swapcache.transcripts.text import mapping, string
 from swapcache.wake import ready, receipts, scene, wake
 
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 NAME = "openclaw"
 NAMES = ("bootstrap", "fold")
 REASONS = ("new", "reset", "idle", "daily")
-DIRECT = ("direct", "dm")
-SHARED = ("group", "channel", "cron", "subagent")
-"""Parts of a session key that say who speaks in it."""
 
 
 def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event | None:
@@ -64,22 +62,6 @@ def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event |
         prompt=string(payload.get("process")),
         direct=direct(key),
     )
-
-
-def direct(key: str) -> bool:
-    """True for a session key of the owner's own conversation, in a thread or not.
-
-    agent:A:main, agent:A:direct:PEER, agent:A:CHANNEL:direct:PEER, agent:A:CHANNEL:ACCOUNT:direct:
-    PEER; unknown shapes are not.
-    """
-    parts = key.partition(":thread:")[0].split(":")
-    if parts[0] != "agent" or len(parts) < 3:
-        return False
-    rest = parts[2:]
-    if rest == ["main"]:
-        return True
-    at = next((i for i, part in enumerate(rest[:3]) if part in DIRECT), -1)
-    return at >= 0 and len(rest) > at + 1 and not set(rest[:at]) & set(SHARED)
 
 
 def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:

@@ -17,7 +17,6 @@ from swapcache.capture import capture, process
 from swapcache.errors import HostError
 from swapcache.model import OWNER, SYSTEM, Event, NamedTuple, NewRecord
 from swapcache.state import rules
-from swapcache.state.fold import TEXT_LIMIT
 from swapcache.store import files, seal, sessions, slots, times
 from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
@@ -134,11 +133,11 @@ def keep(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> l
     window. Of one that is gone it is provisional: nobody will write it any more.
     """
     back = []
-    prompts = [line for line in lines if _prompt(line)]
+    prompts = [line for line in lines if _prompt(line, ledger.shared)]
     newest = max(prompts, key=lambda line: string(line.get("t")), default=None)
     for line in lines:
         alive = line.get("process") == event.prompt
-        prompt = _prompt(line) if line is newest else ""
+        prompt = _prompt(line, ledger.shared) if line is newest else ""
         if prompt and not _asked(ledger, prompt, string(line.get("t"))):
             if alive:
                 back.append(line)
@@ -148,7 +147,7 @@ def keep(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> l
         if line.get("kind") == "tool":
             key = string(line.get("id"))
             if key in ledger.fold.calls:
-                error = rules.cut(string(line.get("error")), 160)
+                error = rules.outcome(string(line.get("error")), ledger.fold.calls[key][10])
                 ledger.provisional.setdefault("finished", {})[key] = error
             elif alive and line in lines[-KEPT_LINES:]:
                 back.append(line)
@@ -157,7 +156,7 @@ def keep(ledger: capture.Ledger, lines: list[dict[str, Any]], event: Event) -> l
 
 def _asked(ledger: capture.Ledger, prompt: str, wall: str) -> bool:
     """True when the transcript has this very prompt: the same words of another day do not count."""
-    text = rules.cut(prompt, TEXT_LIMIT)
+    text = rules.clip(prompt)
     asked = ledger.fold.of("request").values()
     return any(i.text == text and times.age(i.wall, wall) < SAME_S for i in asked)
 
@@ -171,7 +170,7 @@ def interrupted(ledger: capture.Ledger, event: Event) -> None:
     if not text:
         return
     try:
-        prompt = _prompt({"kind": "message", "message": json.loads(text)})
+        prompt = _prompt({"kind": "message", "message": json.loads(text)}, ledger.shared)
     except ValueError:
         return
     wall = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(int(accepted) / 1000))
@@ -179,13 +178,14 @@ def interrupted(ledger: capture.Ledger, event: Event) -> None:
         ledger.provisional["prompt"] = {"text": prompt[:16000], "wall": wall}
 
 
-def _prompt(line: dict[str, Any]) -> str:
+def _prompt(line: dict[str, Any], shared: bool) -> str:
     """The owner's request in a line of the spool, or empty."""
     if line.get("kind") != "message":
         return ""
     message = pi.message({"type": "message", "message": mapping(line.get("message"))})
-    own = message is not None and message.kind == "request" and message.origin == OWNER
-    return message.text if message is not None and own else ""
+    if message is None or message.kind != "request" or message.origin != OWNER:
+        return ""
+    return "" if shared and message.assumed else message.text
 
 
 def receipts(store: Store, event: Event, lines: list[dict[str, Any]]) -> None:

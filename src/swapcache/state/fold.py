@@ -3,13 +3,19 @@
 Owns what a message changes in the state. Promises to be deterministic and incremental: folding the
 same records in one run or in many gives the same state, and the work for a message does not grow
 with the history. Never reads a clock, a file or a model. Untrusted words never become a task, a
-next action, a decision or an insight.
+next action, a decision or an insight; items of that origin are kept for the gate (gate.py) only,
+and never push out a trusted one.
+
+A turn is tainted from the call of a tool that reads the network on (or from the host's own mark, or
+a result that is marked or fenced as a stranger's), and from its beginning when somebody else than
+the owner asked, until the owner's next request.
 """
 
 import json
 
 from swapcache.model import AGENT, OWNER, UNTRUSTED, Item, Message, ToolCall, WorkingState
-from swapcache.state import rules
+from swapcache.state import results, rules
+from swapcache.transcripts import origins
 from swapcache.transcripts.text import strip_frames
 
 TYPE_CHECKING = False
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 
 LIMITS = {
     "fact": 240,
+    "name": 40,
     "change": 80,
     "done": 60,
     "task": 80,
@@ -32,9 +39,9 @@ LIMITS = {
     "next": 10,
 }
 UNKNOWN_REQUESTS = 3
-TEXT_LIMIT = 4000
-LINE_LIMIT = 400
 VERSION = 1
+CALL = 9
+"""Values of a call in states of the first versions."""
 
 
 class Fold:
@@ -45,10 +52,11 @@ class Fold:
         """By kind, then by key; the newest last."""
         self.calls: dict[str, list[Any]] = {}
         """Calls without a result, by id: [tool, target, record, wall, changed path, verb,
-        command line, requests made so far, tasks of a plan tool]."""
+        command line, requests made so far, tasks of a plan tool, origin of its words, where its
+        result comes from (origins.source)]."""
         self.counters: dict[str, int] = {}
         self.tainted = False
-        """This turn has used a tool that reads the network."""
+        """Strangers' words have come into this turn."""
         self.answered = True
         """The last request got an answer."""
         self.leaf = ""
@@ -61,7 +69,8 @@ class Fold:
         fold = cls()
         for given in value["items"]:
             fold.of(given[0])[given[1]] = Item(*given)
-        fold.calls = value["calls"]
+        first = [AGENT, origins.LOCAL]  # states of the first versions end before these
+        fold.calls = {k: [*c, *first[len(c) - CALL :]] for k, c in value["calls"].items()}
         fold.counters = value["counters"]
         fold.tainted, fold.answered = value["tainted"], value["answered"]
         fold.leaf = value.get("leaf", "")  # states of the first versions have none
@@ -87,7 +96,7 @@ class Fold:
     def state(self, session: int, seq: int) -> WorkingState:
         """A value of what is known; calls without a result are items of kind `unknown`."""
         unknown = tuple(
-            Item("unknown", key, f"{c[0]}: {c[1]}", "unknown", AGENT, c[2], c[3])
+            Item("unknown", key, f"{c[0]}: {c[1]}", "unknown", c[9], c[2], c[3])
             for key, c in self.calls.items()
         )
         known = (i for kind in sorted(self.items) for i in self.items[kind].values())
@@ -124,8 +133,8 @@ class Fold:
         """Sets an item; the same kind and key replaces, and moves to the end."""
         item = Item(
             kind,
-            (key or text)[:LINE_LIMIT],
-            _clip(text),
+            (key or text)[: rules.LINE_LIMIT],
+            rules.clip(text),
             status,
             origin or message.origin,
             record,
@@ -140,9 +149,13 @@ class Fold:
         if old is not None and old.stated and not item.stated:
             item = old
         kept[item.key] = item
-        if len(kept) > LIMITS.get(item.kind, 1):
-            del kept[next((k for k, i in kept.items() if not i.stated), next(iter(kept)))]
-            self.count(f"dropped {item.kind}")
+        limit = LIMITS.get(item.kind, 1)
+        if len(kept) > limit:  # for trusted and untrusted ones each: strangers push nothing out
+            strange = item.origin == UNTRUSTED
+            same = [k for k, i in kept.items() if (i.origin == UNTRUSTED) == strange]
+            if len(same) > limit:
+                del kept[next((k for k in same if not kept[k].stated), same[0])]
+                self.count(f"dropped {item.kind}")
 
     def of(self, kind: str) -> dict[str, Item]:
         """The items of a kind, by key."""
@@ -153,8 +166,9 @@ class Fold:
         self.counters[name] = self.counters.get(name, 0) + 1
 
     def facts(self, text: str, message: Message, record: int, origin: str) -> None:
-        """Keeps the exact paths, addresses, hashes and ids of a text."""
+        """Keeps the exact paths, addresses, hashes and ids of a trusted text."""
         for token in rules.facts(text):
+            self.of("name").pop(token, None)
             self.put("fact", token, "", message, record, token, origin)
 
 
@@ -167,24 +181,38 @@ def whole(text: str) -> str:
     return text
 
 
-def _clip(text: str) -> str:
-    return rules.cut(text, TEXT_LIMIT)
-
-
 # -- one rule for each kind of message -------------------------------------------------------------
 
 
 def _request(fold: Fold, message: Message, record: int) -> None:
-    if message.results:
-        _results(fold, message, record)
+    if message.origin == UNTRUSTED:
+        _strangers(fold, message, record)
+        return
     fold.count("requests")
     fold.tainted, fold.answered = False, False
+    if message.results:  # behind that: the turn goes on with what they hold
+        results.fold_in(fold, message, record)
     fold.of("failure").clear()
     fold.of("reply").clear()
     _forget_calls(fold)
     fold.put("request", message.text, "open", message, record, key=message.id or str(record))
     if message.origin == OWNER:
         fold.facts(message.text, message, record, OWNER)
+
+
+def _strangers(fold: Fold, message: Message, record: int) -> None:
+    """A request of somebody else: it forgets and replaces nothing of the owner's."""
+    fold.count("requests of others")
+    fold.tainted = True
+    if message.results:
+        results.fold_in(fold, message, record)
+    fold.put("request", message.text, "", message, record, key=message.id or str(record))
+
+
+def _owners_turn(fold: Fold) -> bool:
+    """False while the newest request is somebody else's: its answer does not answer the owner."""
+    asked = fold.of("request")
+    return not asked or next(reversed(asked.values())).origin != UNTRUSTED
 
 
 def _forget_calls(fold: Fold) -> None:
@@ -199,99 +227,63 @@ def _forget_calls(fold: Fold) -> None:
 
 
 def _reply(fold: Fold, message: Message, record: int) -> None:
+    fold.tainted = fold.tainted or message.origin == UNTRUSTED  # the host's mark holds on
     origin = fold.origin_of(message)
+    owners = _owners_turn(fold)
     if message.text:
         fold.count("replies")
-        fold.put("reply", strip_frames(message.text), "", message, record, "last", origin)
+        key = "withheld" if origin == UNTRUSTED else "last"
+        fold.put("reply", strip_frames(message.text), "", message, record, key, origin)
         if origin != UNTRUSTED:
-            fold.facts(message.text, message, record, AGENT)
-    for call in message.calls:
-        _call(fold, call, message, record)
-    if message.text and not message.calls:
+            fold.facts(message.text, message, record, origin)
+    sources = [_call(fold, call, message, record, origin) for call in message.calls]
+    fold.answered = fold.answered and not (sources and owners)
+    # what stands in one message with such a call was said before its result
+    fold.tainted = fold.tainted or origins.NETWORK in sources
+    if message.text and not message.calls and owners:
         fold.answered = True
 
 
-def _call(fold: Fold, call: ToolCall, message: Message, record: int) -> None:
+def _call(fold: Fold, call: ToolCall, message: Message, record: int, origin: str) -> str:
+    """Keeps a call until its result comes. Gives where that will come from."""
     fold.count("calls")
-    fold.tainted = fold.tainted or rules.is_network(call)
-    fold.answered = False
     change = rules.changed(call) or ("", "")
-    line = rules.cut(rules.target(call), LINE_LIMIT)
+    line = rules.cut(rules.target(call), rules.LINE_LIMIT)
     asked = fold.counters.get("requests", 0)
-    given = rules.command(call)
-    tasks = None if fold.tainted else rules.plan(call)
-    fold.calls[call.id] = [call.name, line, record, message.wall, *change, given, asked, tasks]
-    origin = UNTRUSTED if fold.tainted else AGENT
+    given, source = rules.command(call), rules.source(call)
+    fold.calls[call.id] = [
+        rules.tool(call.name),
+        line,
+        record,
+        message.wall,
+        *change,
+        given,
+        asked,
+        rules.plan(call),
+        origin,
+        source,
+    ]
     while len(fold.calls) > LIMITS["unknown"]:
         del fold.calls[next(iter(fold.calls))]
         fold.count("dropped unknown")
-    if origin == AGENT:
-        fold.facts(f"{change[0]} {rules.command(call)}", message, record, AGENT)
+    if origin != UNTRUSTED:
+        fold.facts(f"{change[0]} {given}", message, record, origin)
+    elif source == origins.LOCAL:
+        from swapcache.state import gate  # rarely needed
 
-
-def _plan(fold: Fold, tasks: list[list[str]], output: str, message: Message, record: int) -> None:
-    """What a plan tool did. A `list` is the whole plan: what it leaves out is no task any more."""
-    names = {key[:LINE_LIMIT] for operation, key, _, _ in tasks if operation == "list"}
-    kept = fold.of("task")
-    if names:
-        for key in [k for k, item in kept.items() if k not in names and not item.stated]:
-            del kept[key]
-    for operation, key, text, status in tasks:
-        if operation == "new":
-            key = rules.task_number(output) or text
-        old = kept.get(key[:LINE_LIMIT])
-        text = text or (old.text if old else key)
-        if status == "deleted":
-            kept.pop(key, None)
-            continue
-        if old is not None and old.stated:
-            continue
-        if old is not None:  # a task keeps its place in the plan
-            kept[key[:LINE_LIMIT]] = old._replace(
-                text=_clip(text), status=status, record=record, wall=message.wall
-            )
-        else:
-            fold.put("task", text, status, message, record, key)
-        if status == "done":
-            fold.put("done", text, "done", message, record, key)
-        elif key[:LINE_LIMIT] in fold.of("done") and not fold.of("done")[key[:LINE_LIMIT]].stated:
-            del fold.of("done")[key[:LINE_LIMIT]]
-
-
-def _results(fold: Fold, message: Message, record: int) -> None:
-    for result in message.results:
-        call = fold.calls.get(result.id)
-        if call is None:
-            fold.count("results without a call")
-            continue
-        if result.interrupted:
-            continue  # the host's filler: the outcome stays unknown
-        del fold.calls[result.id]
-        name, line, _, _, path, verb, command, _, tasks = call
-        key = f"{name}: {path or line}"
-        if result.error:
-            fold.count("errors")
-            said = rules.failed(ToolCall("", name, {"command": command}), result.text)
-            text = f"{key}: {said}"
-            fold.put("error", text, "open", message, record, key, UNTRUSTED)
-            continue
-        failed = fold.of("error").get(key[:LINE_LIMIT])
-        if failed is not None:
-            fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
-        if tasks is not None:
-            _plan(fold, tasks, result.text, message, record)
-        if path:
-            fold.put("change", f"{verb} {path}", "", message, record, path)
-        commit = rules.committed(command, result.text)
-        if commit:
-            fold.put("commit", commit, "", message, record, commit.split()[0], UNTRUSTED)
+        for name in gate.names(f"{change[0]} {given}"):
+            if name not in fold.of("fact"):
+                fold.put("name", name, "", message, record, name, origin)
+    return source
 
 
 def _failure(fold: Fold, message: Message, record: int) -> None:
+    """The host's or the provider's words: one line of them."""
     fold.count("failures")
-    old = fold.of("failure").get(message.text[:LINE_LIMIT])
+    line = rules.error_line(message.text)
+    old = fold.of("failure").get(line)
     times = int(old.status.split()[0]) + 1 if old else 1
-    fold.put("failure", message.text, f"{times} times", message, record)
+    fold.put("failure", line, f"{times} times", message, record)
 
 
 def _compaction(fold: Fold, message: Message, record: int) -> None:
@@ -304,7 +296,7 @@ def _statement(fold: Fold, message: Message, record: int) -> None:
     if message.origin == UNTRUSTED:  # said in a turn that had read strangers' words: kept apart
         for kind in ("next", "task", "insight", "discussed", "change", "done"):
             for text in given.get(kind, ()):
-                key = f"untrusted: {text}"[:LINE_LIMIT]
+                key = f"untrusted: {text}"[: rules.LINE_LIMIT]
                 fold.set(Item(kind, key, text, "", UNTRUSTED, record, message.wall))
         return
     if given.get("next"):
@@ -331,8 +323,9 @@ def _meant(fold: Fold, kind: str, text: str) -> list[Item]:
 
 def _partial(fold: Fold, message: Message, record: int) -> None:
     """Words of a turn that was cut off: shown, but no answer."""
+    answered = fold.answered
     _reply(fold, message, record)
-    fold.answered = False
+    fold.answered = answered and not _owners_turn(fold)
 
 
 def _interrupted(fold: Fold, message: Message, record: int) -> None:
@@ -353,7 +346,7 @@ def _quiet(fold: Fold, message: Message, record: int) -> None:
 _RULES = {
     "request": _request,
     "reply": _reply,
-    "results": _results,
+    "results": results.fold_in,
     "partial": _partial,
     "interrupted": _interrupted,
     "failure": _failure,

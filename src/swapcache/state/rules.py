@@ -1,10 +1,11 @@
-"""What tools mean: plan tools, file tools, network tools; and what is worth keeping verbatim.
+"""What tools mean: plan tools, file tools; and what is worth keeping verbatim.
 
 Owns the tables of tool names over all hosts and the patterns for paths, addresses, hashes and ids.
 Promises deterministic answers. Never looks at a host's row format.
 """
 
 from swapcache.model import ToolCall
+from swapcache.transcripts import origins
 from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
@@ -23,15 +24,16 @@ EDIT_TOOLS = {
     "apply_patch": "edited",
 }
 SHELL_TOOLS = ("bash", "exec", "exec_command", "shell", "run_shell_command", "terminal")
-NETWORK_PARTS = ("web", "fetch", "browser", "brave", "mcp", "http", "url", "crawl", "search_engine")
-NETWORK_COMMANDS = ("curl", "wget", "lynx", "w3m", "http", "https")
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancelled": "cancelled"}
 
 FACT_LIMIT = 160
+TOOL_LIMIT, TOOL_WORDS = 64, 7
+"""Characters and words of a tool's name: servers put their own name before it."""
+TEXT_LIMIT = 4000
+LINE_LIMIT = 400
 FILES = frozenset(
     "py js ts tsx jsx go rs java c h cpp md json jsonl toml yaml yml sh sql txt html css csv png"
-    " jpg ipynb lock cfg ini env xml vue rb php swift kt gz zip tar pdf docx xlsx log".split()
+    " jpg ipynb lock cfg ini env xml vue rb php pl swift kt gz zip tar pdf docx xlsx log".split()
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = f"{_LETTERS}{_LETTERS.upper()}0123456789_"
@@ -123,17 +125,14 @@ def _is_fact(token: str) -> bool:
     return False
 
 
+def source(call: ToolCall) -> str:
+    """Where a call's result comes from: origins.NETWORK, origins.LOCAL, or empty."""
+    return origins.source(call.name, command(call))
+
+
 def is_network(call: ToolCall) -> bool:
     """True for a call that reads what strangers wrote; a fetch from this machine is none."""
-    name = call.name.lower()
-    if any(part in name for part in NETWORK_PARTS):
-        return True
-    line = command(call)
-    if any(host in line for host in LOCAL_HOSTS):
-        return False
-    for separator in "&|;()`$\n":
-        line = line.replace(separator, " ")
-    return any(word.rpartition("/")[2] in NETWORK_COMMANDS for word in line.split())
+    return source(call) == origins.NETWORK
 
 
 def plan(call: ToolCall) -> list[list[str]] | None:
@@ -194,6 +193,19 @@ def command(call: ToolCall) -> str:
     return string(given)
 
 
+def words(name: str) -> int:
+    """How many words a name is made of."""
+    for separator in "_.,+=%~@#&;!?/:":
+        name = name.replace(separator, "-")
+    return sum(1 for word in name.split("-") if len(word) > 1 and word.isalpha())
+
+
+def tool(name: str) -> str:
+    """A tool's name as it may be shown; `tool` for one that is a sentence, or none."""
+    fits = 0 < len(name) <= TOOL_LIMIT and not name.strip(_WORD + ".:/-")
+    return name if fits and words(name) <= TOOL_WORDS else "tool"
+
+
 def target(call: ToolCall) -> str:
     """One line that names what a call does: its command, path or arguments."""
     change = changed(call)
@@ -251,9 +263,16 @@ def cut(text: str, limit: int) -> str:
     return head + "…"
 
 
-def failed(call: ToolCall, output: str) -> str:
-    """What may be shown of a call that failed: a line of its output, unless strangers wrote it."""
-    return "failed" if is_network(call) else error_line(output)
+def clip(text: str) -> str:
+    """A text as an item keeps it."""
+    return cut(text, TEXT_LIMIT)
+
+
+def outcome(error: str, source: str) -> str:
+    """One line of what a failed call said, if its words are this machine's; empty without one."""
+    if not error:
+        return ""
+    return error_line(error) if source == origins.LOCAL else "failed"
 
 
 def error_line(output: str) -> str:

@@ -10,7 +10,8 @@ import os
 import time
 
 from swapcache.errors import StoreError
-from swapcache.model import Item, WorkingState
+from swapcache.model import WorkingState
+from swapcache.state import gate
 from swapcache.state.redact import redact
 from swapcache.store import files, seal
 
@@ -38,16 +39,11 @@ def texts(state: WorkingState, *kinds: str, status: tuple[str, ...] = ()) -> lis
     ]
 
 
-def trusted(item: Item) -> bool:
-    """False for words of strangers: they never stand among tasks, decisions and insights."""
-    return item.origin != "untrusted"
-
-
 def view(
     store: "Store", keys: seal.Keys, state: WorkingState, session: str, heartbeat_hours: int
 ) -> str:
-    """latest.json as text, sealed, secrets masked."""
-    own = state._replace(items=tuple(i for i in state.items if trusted(i)))
+    """latest.json as text, sealed, secrets masked; of untrusted words what the gate lets pass."""
+    own = state._replace(items=tuple(gate.passed(state)))
     unknown = [f"outcome unknown: {t}" for t in texts(own, "unknown")]
     value: dict[str, Any] = {
         "agent_name": store.identity.agent,

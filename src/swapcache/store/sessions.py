@@ -159,6 +159,12 @@ def find_source(db: sqlite3.Connection, number: int, path: str) -> Source | None
     return _source(row) if row else None
 
 
+def source(db: sqlite3.Connection, number: int | None) -> Source | None:
+    """A source by its number."""
+    row = db.execute(f"SELECT {_SOURCE} FROM source WHERE number=?", (number,)).fetchone()
+    return _source(row) if row else None
+
+
 def newest_source(db: sqlite3.Connection, path: str) -> Source | None:
     """The newest source of any session that reads a transcript."""
     row = db.execute(

@@ -1,11 +1,12 @@
 """Claude Code's transcript: JSON lines, a tree by uuid and parentUuid.
 
-Owns which row is a message and of which kind (docs/hosts/claude-code.md). Promises a message or
-None for any object. Never takes the host's own words, a child agent's or our injected block for the
-person's. Schema: rows recorded with Claude Code 1.0 to 2.1.
+Owns which row is a message and of which kind (docs/hosts/claude-code.md); whose words it holds is
+in origins.py. Promises a message or None for any object. Never takes the host's own words, a child
+agent's or our injected block for the person's. Schema: rows recorded with Claude Code 1.0 to 2.1.
 """
 
-from swapcache.model import AGENT, OWNER, SYSTEM, Message, ToolCall, ToolResult
+from swapcache.model import AGENT, SYSTEM, UNTRUSTED, Message, ToolCall, ToolResult
+from swapcache.transcripts import origins
 from swapcache.transcripts.text import joined, mapping, string, strip_frames, strip_tag
 
 TYPE_CHECKING = False
@@ -26,8 +27,8 @@ HOST_COMMANDS = [
 """Commands that the host carries out itself; any other one is a request to the agent."""
 INTERRUPTED = "[Tool call interrupted:"
 INTERRUPTION = "[Request interrupted by user"
-PERSON = ("typed", "sdk", "queued")
-"""What promptSource says of a person's or program's own words; task notifications have another."""
+NOTIFIED = ("task-notification", "task_notification", "system")
+"""What a row's marks say of a report on something that ran in the background: no request."""
 NO_REQUEST = (INTERRUPTION, "<local-command-", "<bash-stdout>", "<command-")
 
 
@@ -67,7 +68,7 @@ def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str)
         role,
         kind,
         text,
-        origin,
+        UNTRUSTED if value.get("isSidechain") is True else origin,
         string(value.get("timestamp")),
         string(value.get("uuid")),
         sidechain=value.get("isSidechain") is True,
@@ -78,42 +79,52 @@ def _user(value: "dict[str, Any]") -> Message:
     content = mapping(value.get("message")).get("content")
     results = _results(content)
     text = joined(content)
+    origin, assumed = origins.said(origins.CLAUDE, value, text.lstrip())
     if value.get("isCompactSummary"):
-        return _made(value, "user", "summary", text, SYSTEM)
-    source = value.get("promptSource")
-    meta = (
-        value.get("isMeta")
-        or value.get("repeatsCompactSummary")
-        or (isinstance(source, str) and source not in PERSON)
-    )
+        return _made(value, "user", "summary", text, origin)
+    meta = origin == SYSTEM or value.get("repeatsCompactSummary") or _notified(value, text)
     if results:
         own = strip_frames(strip_tag(text, "system-reminder"), closed=True).strip()
         said = own and not meta and not own.startswith(NO_REQUEST)
-        kind, origin = ("request", OWNER) if said else ("results", AGENT)
-        made = _made(value, "user", kind, own if said else "", origin)
-        return made._replace(results=results)
-    if meta or text.startswith(("<local-command-", "<bash-stdout>")):
-        return _made(value, "user", "notice", text, SYSTEM)
+        kind, whose = ("request", origin) if said else ("results", UNTRUSTED)
+        made = _made(value, "user", kind, own if said else "", whose)
+        return made._replace(results=results, assumed=bool(said) and assumed)
+    if meta:
+        return _made(value, "user", "notice", text, origin)
+    if text.startswith(("<local-command-", "<bash-stdout>")):
+        return _made(value, "user", "notice", text, UNTRUSTED)
     if text.startswith(INTERRUPTION):
         return _made(value, "user", "interrupted", text, SYSTEM)
     if text.lstrip().startswith(("<command-name>", "<command-message>")):
         line = _command(text)
         kind = "command" if line.split()[:1] in HOST_COMMANDS else "request"
-        return _made(value, "user", kind, line, OWNER)
+        return _made(value, "user", kind, line, origin)._replace(assumed=assumed)
     own = strip_frames(strip_tag(text, "system-reminder"), closed=True).strip()
     if not own:
         return _made(value, "user", "injected", "", SYSTEM)
-    return _made(value, "user", "request", own, OWNER)
+    return _made(value, "user", "request", own, origin)._replace(assumed=assumed)
+
+
+def _notified(value: "dict[str, Any]", text: str) -> bool:
+    marks = (
+        mapping(value.get("origin")).get("kind"),
+        value.get("promptSource"),
+        value.get("turnOrigin"),
+    )
+    return any(mark in NOTIFIED for mark in marks) or text.lstrip().startswith("<task-notification")
 
 
 def _queued(value: "dict[str, Any]") -> Message | None:
-    """Words that a person typed while the agent was at work."""
+    """Words that somebody sent while the agent was at work."""
     inner = mapping(value.get("attachment"))
     if inner.get("type") != "queued_command" or inner.get("commandMode", "prompt") != "prompt":
         return None
     prompt = inner.get("prompt")
     text = strip_frames(joined(prompt), closed=True).strip()
-    return _made(value, "user", "request", text, OWNER) if text else None
+    origin, assumed = origins.said(origins.CLAUDE, inner, text)
+    if not text or origin == SYSTEM or _notified(inner, text):
+        return None
+    return _made(value, "user", "request", text, origin)._replace(assumed=assumed)
 
 
 def _command(text: str) -> str:
@@ -130,10 +141,13 @@ def _results(content: "Any") -> tuple[ToolResult, ...]:
     for block in content:
         if isinstance(block, dict) and block.get("type") == "tool_result":
             text = joined(block.get("content"))
-            cut = text.startswith(INTERRUPTED)
             found.append(
                 ToolResult(
-                    string(block.get("tool_use_id")), text, block.get("is_error") is True, cut
+                    string(block.get("tool_use_id")),
+                    text,
+                    block.get("is_error") is True,
+                    text.startswith(INTERRUPTED),
+                    origins.from_network(origins.CLAUDE, block, text),
                 )
             )
     return tuple(found)

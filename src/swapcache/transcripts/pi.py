@@ -1,11 +1,12 @@
 """The pi family's transcript: JSON lines with a session header.
 
 Written by pi (versions 1 to 3) and by OpenClaw up to 2026.7. Owns which row is a message and of
-which kind, with OpenClaw's marks where they stand (owner, taint, heartbeat, time prefix). Promises
-a message or None for any object. Never takes heartbeats, mirrors or failed turns for dialogue.
+which kind (heartbeats, time prefixes); whose words it holds is in origins.py. Promises a message or
+None for any object. Never takes heartbeats, mirrors or failed turns for dialogue.
 """
 
 from swapcache.model import AGENT, OWNER, SYSTEM, UNTRUSTED, Message, ToolCall, ToolResult
+from swapcache.transcripts import origins
 from swapcache.transcripts.text import joined, mapping, string, strip_frames
 from swapcache.transcripts.tree import Place
 
@@ -49,12 +50,15 @@ def workspace_of(value: "dict[str, Any]") -> str:
 
 
 def message(value: "dict[str, Any]") -> Message | None:
-    """The message in a row; None for rows that are none."""
+    """The message in a row; None for rows that are none.
+
+    A summary is untrusted: a model wrote it from all that its window held.
+    """
     kind = value.get("type")
     if kind == "compaction":
-        return _made(value, "system", "compaction", string(value.get("summary")), SYSTEM)
+        return _made(value, "system", "compaction", string(value.get("summary")), UNTRUSTED)
     if kind == "branch_summary":
-        return _made(value, "system", "summary", string(value.get("summary")), SYSTEM)
+        return _made(value, "system", "summary", string(value.get("summary")), UNTRUSTED)
     if kind == "reset":
         return _made(value, "system", "notice", "reset", SYSTEM)
     if kind == "custom_message":
@@ -74,10 +78,12 @@ def message(value: "dict[str, Any]") -> Message | None:
             text,
             inner.get("isError") is True,
             text.startswith(NO_RESULT),
+            origins.from_network(origins.OPENCLAW, value, text),
         )
-        return _made(value, "user", "results", "", AGENT)._replace(results=(result,))
+        return _made(value, "user", "results", "", UNTRUSTED)._replace(results=(result,))
     if role == "bashExecution":
-        return _made(value, "user", "command", f"! {string(inner.get('command'))}", OWNER)
+        made = _made(value, "user", "command", f"! {string(inner.get('command'))}", OWNER)
+        return made._replace(results=(ToolResult("", string(inner.get("output")), False),))
     return _made(value, string(role), "notice", joined(inner.get("content")), SYSTEM)
 
 
@@ -104,13 +110,7 @@ def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str)
 
 def _user(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
     text = _without_time(strip_frames(joined(inner.get("content")), closed=True)).strip()
-    marks = mapping(inner.get("__openclaw") or value.get("__openclaw"))
-    provenance = mapping(inner.get("provenance")).get("kind")
-    origin = OWNER
-    if provenance == "internal_system":
-        origin = SYSTEM
-    elif provenance == "inter_session" or marks.get("senderIsOwner") is False:
-        origin = UNTRUSTED
+    origin, assumed = origins.said(origins.OPENCLAW, value, text)
     if RETRY in text:
         return _made(value, "user", "notice", text, SYSTEM)  # the host repeats the prompt
     if text.startswith(QUEUED):
@@ -121,7 +121,7 @@ def _user(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
         return _made(value, "user", "injected", "", SYSTEM)
     if origin == SYSTEM:
         return _made(value, "user", "notice", text, SYSTEM)
-    return _made(value, "user", "request", text, origin)
+    return _made(value, "user", "request", text, origin)._replace(assumed=assumed)
 
 
 def _without_time(text: str) -> str:
@@ -154,8 +154,7 @@ def _assistant(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
             reason = error or "the model answered without content"
             return _made(value, "assistant", "failure", reason, SYSTEM)
         return _made(value, "assistant", "reasoning", "", AGENT)
-    marks = mapping(inner.get("__openclaw") or value.get("__openclaw"))
-    origin = UNTRUSTED if marks.get("turnTainted") is True else AGENT
+    origin = origins.answered(origins.OPENCLAW, value)
     cut_off = inner.get("stopReason") in ("error", "aborted")
     kind = "partial" if cut_off else "reply"
     return _made(value, "assistant", kind, text, origin)._replace(calls=calls)

@@ -1,7 +1,8 @@
 """What all readers do with text: joining blocks, stripping what is not the person's own.
 
-Owns the frame that marks our injected blocks (its look, so that it is never captured again).
-Promises to keep the text around such a block. Never parses a host's format.
+Owns the frame that marks our injected blocks (its look, so that it is never captured again) and the
+markers around words of strangers. Promises to keep the text around such a block. Never parses a
+host's format.
 """
 
 TYPE_CHECKING = False
@@ -12,6 +13,11 @@ FRAME_OPEN = "<<<SWAPCACHE "
 FRAME_CLOSE = "<<<END SWAPCACHE "
 FRAME_END = ">>>"
 MARK_SIZE = 32
+EXTERNAL_OPEN = "<<<SWAPCACHE EXTERNAL "
+EXTERNAL_CLOSE = "<<<END SWAPCACHE EXTERNAL "
+OPENCLAW_OPEN = "<<<EXTERNAL_UNTRUSTED_CONTENT id="
+OPENCLAW_CLOSE = "<<<END_EXTERNAL_UNTRUSTED_CONTENT id="
+"""Where words of strangers begin and end: ours, and the markers that OpenClaw's models know."""
 
 
 def strip_frames(text: str, *, closed: bool = False) -> str:
@@ -34,6 +40,19 @@ def strip_frames(text: str, *, closed: bool = False) -> str:
         text = text[:at] + (text[end + len(closing) :] if end >= 0 else "")
         at = text.find(FRAME_OPEN, at)
     return text
+
+
+def fenced(text: str) -> bool:
+    """True when `text` holds a block between markers for words of strangers; a mention is none."""
+    for opening, size in ((EXTERNAL_OPEN, MARK_SIZE), (OPENCLAW_OPEN, 16)):
+        at = text.find(opening)
+        while at >= 0:
+            at += len(opening)
+            mark = text[at : at + size + 4].lstrip('\\"')[:size]
+            if len(mark) == size and not mark.strip("0123456789abcdef"):
+                return True
+            at = text.find(opening, at)
+    return False
 
 
 def strip_tag(text: str, tag: str) -> str:

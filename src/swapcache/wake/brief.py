@@ -1,7 +1,8 @@
 """The brief: a state as lines that fit a budget, most important first.
 
 Owns order, budget and cuts. Promises never to pass the budget, to count what it left out, and to
-show words of strangers only as labelled tool output. Never reads a store or a clock.
+show of untrusted words only what the gate lets pass, labelled, with stubs for the newest of the
+rest. Never reads a store or a clock.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import unicodedata
 
 from swapcache.context.tokens import estimate
 from swapcache.model import UNTRUSTED, Item, NamedTuple, WorkingState
+from swapcache.state import gate
 from swapcache.state.redact import redact
 from swapcache.wake import fence, labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 CHARS = 9000
 """Every host shows this many characters uncut."""
 REQUEST_SHARE, REPLY_SHARE = 0.4, 0.2
+STUB_SHARE, STUBS = 0.04, 8
+"""Stubs of withheld words: that part of the budget, and that many, at most."""
 
 
 class Brief(NamedTuple):
@@ -34,12 +38,17 @@ class Brief(NamedTuple):
 class _Page:
     """Lines that fit; the rest is counted."""
 
-    def __init__(self, budget: int, key: bytes, say: dict[str, str]) -> None:
+    def __init__(
+        self, budget: int, key: bytes, say: dict[str, str], withheld: Sequence[str] = ()
+    ) -> None:
         self.lines: list[str] = []
         self.say = say
         self.mark = fence.identifier()
         frame = estimate(fence.frame("", self.mark)) + 2
-        last = [say["omitted"].format(count=99999), say["withheld"].format(count=99999)]
+        last = [
+            say["omitted"].format(count=99999),
+            next(iter(withheld), say["withheld"].format(count=99999)),
+        ]
         self.reserve = sum(estimate(line) + 1 for line in last)
         if self.reserve > (budget - frame) // 2:
             self.reserve = estimate(say["omitted-short"].format(count=99999)) + 1
@@ -155,7 +164,7 @@ def _of(state: WorkingState, *kinds: str) -> list[Item]:
 
 def language(state: WorkingState) -> str:
     """The language that the person writes."""
-    return labels.language([i.text for i in state.items if i.kind in ("request", "next", "task")])
+    return labels.language([i.text for i in _of(state, "request", "next", "task")])
 
 
 def full(
@@ -169,9 +178,11 @@ def full(
 ) -> Brief:
     """The whole state. `head` comes first, `tail` (other sessions) before the recall line."""
     say = labels.TEXT[language(state)]
-    page = _Page(budget, key, say)
+    withheld = gate.withheld(state)
+    closing = _withheld(withheld, say, budget)
+    page = _Page(budget, key, say, closing)
     for line in head:
-        page.line(page.safe(line))
+        page.line(page.flat(line))
     requests = _of(state, "request")
     _next(page, state, say, answered or not requests)
     tasks = [i for i in _of(state, "task") if i.status in ("open", "active")]
@@ -185,8 +196,8 @@ def full(
         )
     calls(page, state, finished, say)
     _middle(page, state, say)
-    replies = [i for i in state.items if i.kind == "reply"]
-    if replies and replies[-1].origin != UNTRUSTED:
+    replies = _of(state, "reply")
+    if replies:
         last = replies[-1]
         page.quote(
             say["reply"],
@@ -198,27 +209,44 @@ def full(
     earlier = [t if (cut := clip(t, 60)) == t else f"{cut}…" for t in older]
     page.section(say["earlier"], earlier)
     for line in tail:
-        page.line(page.safe(line))
-    withheld = [i for i in state.items if i.origin == UNTRUSTED and i.kind not in _TOOL_OUTPUT]
-    return _finish(page, say, len(withheld))
+        page.line(page.flat(line))
+    return _finish(page, say, len(withheld), closing)
 
 
-_TOOL_OUTPUT = ("error", "commit")
+def _withheld(items: list[Item], say: dict[str, str], budget: int) -> list[str]:
+    """The line about withheld words, the longest form first: with stubs of the newest ones."""
+    if not items:
+        return []
+    text = say["withheld"].format(count=len(items))
+    stubs = [gate.stub(i) for i in reversed(items[-STUBS:])]
+    forms = []
+    for shown in range(len(stubs), 0, -1):
+        rest = len(items) - shown
+        forms.append(f"{text}: {' · '.join(stubs[:shown])}" + (f" · +{rest}" if rest else ""))
+    room = estimate(text) + max(estimate(stubs[0]), int(budget * STUB_SHARE)) + 3
+    return [*(form for form in forms if estimate(form) <= room), text]
 
 
 def _middle(page: _Page, state: WorkingState, say: dict[str, str]) -> None:
     page.section(say["question"], [i.text for i in _of(state, "question")])
     page.section(say["decision"], [i.text for i in _of(state, "decision", "constraint")])
-    page.section(say["failure"], [f"{i.text} ({i.status})" for i in _of(state, "failure")])
+    failures = [f"{gate.quoted(i.text)} ({i.status})" for i in _of(state, "failure")]
+    page.section(say["failure"], failures)
     errors = [i for i in state.items if i.kind == "error" and i.status == "open"]
-    page.section(say["error"], [f'"{i.text}"' for i in reversed(errors)])
+    page.section(say["error"], [gate.shown(i) for i in reversed(errors)])
     page.section(say["insight"], [i.text for i in _of(state, "insight")])
-    page.packed(say["change"], [i.text for i in reversed(_of(state, "change"))])
-    commits = [i for i in state.items if i.kind == "commit"]
-    page.section(say["commit"], [f'"{i.text}"' for i in reversed(commits)])
+    page.packed(say["change"], _passed(state, "change"))
+    page.section(say["commit"], _passed(state, "commit"))
     page.packed(say["fact"], [i.text for i in reversed(_of(state, "fact"))])
+    page.packed(say["name"], _passed(state, "name"))
     page.section(say["done"], [i.text for i in reversed(_of(state, "done"))])
     page.section(say["discussed"], [i.text for i in reversed(_of(state, "discussed"))])
+
+
+def _passed(state: WorkingState, kind: str) -> list[str]:
+    """What the gate lets pass of the items of a kind, the newest first."""
+    items = [i for i in state.items if i.kind == kind]
+    return [text for i in reversed(items) if (text := gate.shown(i))]
 
 
 def _next(page: _Page, state: WorkingState, say: dict[str, str], answered: bool) -> None:
@@ -234,14 +262,18 @@ def _next(page: _Page, state: WorkingState, say: dict[str, str], answered: bool)
 
 def calls(page: _Page, state: WorkingState, finished: dict[str, str], say: dict[str, str]) -> None:
     """Calls without a result; those that a hook saw finish stand apart."""
-    open_calls = [i for i in state.items if i.kind == "unknown"]
-    page.section(say["unknown"], [i.text for i in open_calls if i.key not in finished])
+    named = [
+        (i.key, gate.shown(i) + ("" if gate.whole(i) else say["fenced"].format(record=i.record)))
+        for i in state.items
+        if i.kind == "unknown"
+    ]
+    page.section(say["unknown"], [text for key, text in named if key not in finished])
     page.section(
         say["finished"],
         [
-            i.text + (f' -> "{finished[i.key]}"' if finished[i.key] else "")
-            for i in open_calls
-            if i.key in finished
+            text + (f" -> {gate.quoted(finished[key])}" if finished[key] else "")
+            for key, text in named
+            if key in finished
         ],
     )
 
@@ -261,30 +293,29 @@ def delta(
         return None
     page = _Page(budget, key, say)
     for line in head:
-        page.line(page.safe(line))
+        page.line(page.flat(line))
     calls(page, state, finished, say)
     if lost:
         page.quote(say["lost-request"], lost, int(budget * REQUEST_SHARE), "…")
     page.section(say["elsewhere"], elsewhere)
-    return _finish(page, say, 0)
+    return _finish(page, say, 0, [])
 
 
 def lines(texts: list[str], budget: int, key: bytes) -> Brief:
     """A few lines without a state: pointers, other sessions."""
     page = _Page(budget, key, labels.TEXT["en"])
     for text in texts:
-        if not page.line(page.safe(text)):
+        if not page.line(page.flat(text)):
             page.omitted += 1
     return _wrap(page, 0)
 
 
-def _finish(page: _Page, say: dict[str, str], withheld: int) -> Brief:
+def _finish(page: _Page, say: dict[str, str], withheld: int, closing: list[str]) -> Brief:
     page.left += page.reserve
     page.chars += page.kept
     names = ("omitted", "omitted-short") if page.omitted else ("recall",)
     any(page.line(say[name].format(count=page.omitted)) for name in names)
-    if withheld:
-        page.line(say["withheld"].format(count=withheld))
+    any(page.line(form) for form in closing)
     return _wrap(page, withheld)
 
 

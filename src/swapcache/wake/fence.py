@@ -8,7 +8,15 @@ words.
 import os
 import re
 
-from swapcache.transcripts.text import FRAME_CLOSE, FRAME_END, FRAME_OPEN
+from swapcache.transcripts.text import (
+    EXTERNAL_CLOSE,
+    EXTERNAL_OPEN,
+    FRAME_CLOSE,
+    FRAME_END,
+    FRAME_OPEN,
+    OPENCLAW_CLOSE,
+    OPENCLAW_OPEN,
+)
 
 _INVISIBLE = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\\\)|\x1b.?"
@@ -46,3 +54,15 @@ def identifier() -> str:
 def frame(body: str, mark: str) -> str:
     """`body` between the two marker lines."""
     return f"{FRAME_OPEN}{mark}{FRAME_END}\n{body}\n{FRAME_CLOSE}{mark}{FRAME_END}"
+
+
+def external(body: str, host: str) -> str:
+    """Neutralised words of external origin between marker lines with a fresh id; on OpenClaw the
+    markers that its models know."""
+    mark = identifier()
+    if host == "openclaw":
+        mark = mark[:16]
+        opening, closing = f'{OPENCLAW_OPEN}"{mark}"', f'{OPENCLAW_CLOSE}"{mark}"'
+    else:
+        opening, closing = f"{EXTERNAL_OPEN}{mark}", f"{EXTERNAL_CLOSE}{mark}"
+    return f"{opening}{FRAME_END}\n{body}\n{closing}{FRAME_END}"

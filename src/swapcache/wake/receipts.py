@@ -35,6 +35,8 @@ TAKEN_OVER = (
     "fact",
     "done",
     "discussed",
+    "name",
+    "plan",
 )
 
 

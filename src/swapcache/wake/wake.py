@@ -11,12 +11,14 @@ from swapcache.capture import capture, events
 from swapcache.errors import SealError
 from swapcache.model import (
     Event,
+    Item,
     NamedTuple,
     Receipt,
     Session,
     Verdict,
     WorkingState,
 )
+from swapcache.state import gate
 from swapcache.store import sessions, times, trust
 from swapcache.store.store import Store, now
 from swapcache.wake import brief, labels, policy, receipts
@@ -142,7 +144,7 @@ def tell(
         key = store.keys.view if store.keys else b""
         head = _head(store, verdict, say, at, found.cause, decision, age, limit, partly)
         tail = [
-            *(say["doubtful"].format(record=i.record, text=i.text) for i in notes if partly),
+            *(_note(i, say) for i in notes if partly),
             *_tail(store, found, say, failing),
         ]
         made: brief.Brief | None = None
@@ -167,6 +169,12 @@ def tell(
             made.withheld,
             decision,
         )
+
+
+def _note(item: Item, say: dict[str, str]) -> str:
+    """An item whose record does not verify, as far as the gate lets it pass."""
+    text = (gate.shown(item) or gate.stub(item)).replace('"', "\u201d")
+    return say["doubtful"].format(record=item.record, text=text)
 
 
 def _failed_last(state: WorkingState) -> bool:
@@ -220,10 +228,12 @@ def _tail(store: Store, found: scenes.Scene, say: dict[str, str], failing: str) 
 
         here = quote(store.identity.workspace)
         lines += [say["moved"].format(here=here, **m._asdict()) for m in found.moved]
-    lines += [say["living"].format(session=s.key, at=times.shown(s.begun)) for s in found.living]
-    lines += [say["another"].format(session=s.key, at=times.shown(s.touched)) for s in found.others]
+    for s in found.living:
+        lines.append(say["living"].format(session=gate.handle(s.key), at=times.shown(s.begun)))
+    for s in found.others:
+        lines.append(say["another"].format(session=gate.handle(s.key), at=times.shown(s.touched)))
     if failing:
-        lines.append(say["failing"].format(line=failing))
+        lines.append(say["failing"].format(line=gate.quoted(failing)))
     return lines
 
 
@@ -241,7 +251,7 @@ def _pointer(
     if decision.form == "pointer" and found.subject is not None:
         lines.append(
             say["pointer"].format(
-                at=times.shown(at), verdict=verdict.name, session=found.subject.key
+                at=times.shown(at), verdict=verdict.name, session=gate.handle(found.subject.key)
             )
         )
     lines += tail
@@ -269,9 +279,10 @@ def _delta(
             continue
         theirs = scenes.known(store, other)[0]
         for item in theirs.items:
-            if item.kind in ("change", "commit", "done") and item.record > me.last:
-                text = f'commit (tool output) "{item.text}"' if item.kind == "commit" else item.text
-                elsewhere.append(f"{other.key[:8]}: {text}")
+            text = gate.shown(item) if item.kind in ("change", "commit", "done") else ""
+            if text and item.record > me.last:
+                text = f"commit (tool output) {text}" if item.kind == "commit" else text
+                elsewhere.append(f"{gate.handle(other.key)[:8]}: {text}")
     lost = provisional.get("prompt", {}).get("text", "")
     done = provisional.get("finished", {})
     words = [i for i in state.items if i.kind == "request"]

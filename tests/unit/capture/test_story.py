@@ -200,3 +200,67 @@ def test_A5_a_transcript_that_lost_its_end_twice_tells_every_row_once(
     told = {r.meta["msg_id"] for r, _ in store.read(0, 99) if r.meta.get("class") == "request"}
     assert capture.report(store, session, 0, 0).messages == len(wanted) + 1, (left, told)
     store.close()
+
+
+GROUP = "agent:main:telegram:group:5"
+
+
+def captured_under(store: Store, key: str, path: Path) -> Session:
+    """The session of a key after a capture."""
+    events.record(
+        store, Event("openclaw", "fold", store.identity, "s", key, str(path)), config.DEFAULTS
+    )
+    session = sessions.find_session(store.db, key, "s")
+    assert session is not None
+    return session
+
+
+def origins_of(store: Store) -> list[tuple[str, bool]]:
+    """(origin, whether it was assumed) of the requests, as they are sealed."""
+    metas = [r.meta for r, _ in store.read(0, 99) if r.meta.get("class") == "request"]
+    return [(m["origin"], bool(m.get("assumed"))) for m in metas]
+
+
+@pytest.mark.parametrize(
+    ("key", "sealed"),
+    [
+        ("agent:main:main", [("owner", True), ("owner", False), ("untrusted", False)]),
+        (GROUP, [("untrusted", False), ("owner", False), ("untrusted", False)]),
+        ("s", [("owner", True), ("owner", False), ("untrusted", False)]),
+    ],
+)
+def test_an_origin_says_whether_the_host_marked_it(
+    store: Store, home: Path, key: str, sealed: list[tuple[str, bool]]
+) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    rows.say("b", "a", __openclaw={"senderIsOwner": True})
+    rows.say("c", "b", __openclaw={"senderIsOwner": False})
+    session = captured_under(store, key, rows.path)
+    assert origins_of(store) == sealed
+    assert story.refold(store, session)[0].dump() == kept(store, session).dump()
+    store.close()
+
+
+def test_an_assumed_origin_stays_as_it_was_sealed(store: Store, home: Path) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    rows.say("b", "a", "assistant")
+    session = captured_under(store, GROUP, rows.path)
+    before = kept(store, session).dump()
+    store.db.execute("UPDATE session SET key='agent:main:main'")  # this row is not sealed
+    assert story.refold(store, session)[0].dump() == before
+    assert all(
+        i.origin == "untrusted" for i in story.refold(store, session)[0].of("request").values()
+    )
+    store.close()
+
+
+def test_rows_that_come_without_an_event_are_judged_alike(store: Store, home: Path) -> None:
+    rows = Pi(home / "t.jsonl")
+    rows.say("a", None)
+    session = captured_under(store, GROUP, rows.path)
+    rows.say("b", "a")
+    events.reconcile(store, session, "openclaw", gone=True)
+    assert origins_of(store) == [("untrusted", False)] * 2
+    store.close()

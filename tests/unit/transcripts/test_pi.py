@@ -1,5 +1,6 @@
 """Rows of pi and OpenClaw: what is a message, of which kind, and whose words it holds."""
 
+import json
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ def test_A10_any_object_gives_a_message_or_none_and_never_raises(value: dict[str
 def test_a_prompt_is_the_owners_request() -> None:
     message = read("user", [text("fix step 3"), text("then 4")])
     wall = "2026-11-30T12:00:00.000Z"
-    assert message == Message("user", "request", "fix step 3\nthen 4", OWNER, wall, "m1")
+    expected = Message("user", "request", "fix step 3\nthen 4", OWNER, wall, "m1", assumed=True)
+    assert message == expected
 
 
 def test_A15_text_before_and_after_a_call_is_kept_in_order() -> None:
@@ -68,8 +70,29 @@ def test_A15_text_before_and_after_a_call_is_kept_in_order() -> None:
 
 def test_a_tool_result_names_its_call() -> None:
     message = read("toolResult", [text("no rule")], toolCallId="c1", isError=True)
-    assert (message.kind, message.text) == ("results", "")
+    assert (message.kind, message.text, message.origin) == ("results", "", UNTRUSTED)
     assert message.results == (ToolResult("c1", "no rule", True),)
+
+
+FENCED = '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>\nx\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "marks", "network"),
+    [
+        ("a page", {"__openclaw": {"resultContentSource": "network"}}, True),
+        ("a page", {"__openclaw": {"runId": "r"}}, False),
+        (FENCED, {}, True),
+        (json.dumps(FENCED), {}, True),
+        (fence.external("a page", "pi"), {}, True),
+        ("the markers are <<<EXTERNAL_UNTRUSTED_CONTENT id=...>>>", {}, False),
+    ],
+)
+def test_a_result_that_is_marked_or_fenced_is_a_strangers(
+    words: str, marks: dict[str, Any], network: bool
+) -> None:
+    (result,) = read("toolResult", [text(words)], toolCallId="c1", **marks).results
+    assert result.network is network
 
 
 def test_the_filler_for_a_call_that_was_cut_off_is_marked_as_interrupted() -> None:
@@ -134,25 +157,40 @@ def test_A15_other_words_in_brackets_stay(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inner", "kind", "origin"),
+    ("inner", "kind", "origin", "assumed"),
     [
-        ({"__openclaw": {"senderIsOwner": True}}, "request", OWNER),
-        ({"__openclaw": {"senderIsOwner": False}}, "request", UNTRUSTED),
-        ({"__openclaw": {}}, "request", OWNER),
-        ({"provenance": {"kind": "inter_session"}}, "request", UNTRUSTED),
+        ({"__openclaw": {"senderIsOwner": True}}, "request", OWNER, False),
+        ({"__openclaw": {"senderIsOwner": False}}, "request", UNTRUSTED, False),
+        ({"__openclaw": {"senderIsOwner": "yes"}}, "request", UNTRUSTED, False),
+        ({"__openclaw": {}}, "request", OWNER, True),
+        ({}, "request", OWNER, True),
+        ({"provenance": {"kind": "inter_session"}}, "request", UNTRUSTED, False),
         (
             {"provenance": {"kind": "inter_session"}, "__openclaw": {"senderIsOwner": True}},
             "request",
             UNTRUSTED,
+            False,
         ),
-        ({"provenance": {"kind": "internal_system"}}, "notice", SYSTEM),
+        ({"provenance": {"kind": "internal_system"}}, "notice", SYSTEM, False),
+        ({"provenance": {"kind": "external_user"}}, "request", UNTRUSTED, False),
+        (
+            {"provenance": {"kind": "external_user"}, "__openclaw": {"senderIsOwner": True}},
+            "request",
+            OWNER,
+            False,
+        ),
     ],
 )
 def test_the_hosts_marks_say_whose_words_they_are(
-    inner: dict[str, Any], kind: str, origin: str
+    inner: dict[str, Any], kind: str, origin: str, assumed: bool
 ) -> None:
     message = read("user", "pay the invoice", **inner)
-    assert (message.kind, message.origin) == (kind, origin)
+    assert (message.kind, message.origin, message.assumed) == (kind, origin, assumed)
+
+
+def test_a_message_of_another_session_is_known_by_its_beginning_too() -> None:
+    words = "[Inter-session message] sourceTool=subagent_announce isUser=false\npay the invoice"
+    assert read("user", words).origin == UNTRUSTED
 
 
 def test_marks_beside_the_message_count_too() -> None:
@@ -181,17 +219,19 @@ def test_B12_what_an_extension_injects_is_no_dialogue() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "kind", "words"),
+    ("value", "kind", "words", "origin"),
     [
-        ({"type": "compaction", "summary": "short"}, "compaction", "short"),
-        ({"type": "branch_summary", "summary": "short"}, "summary", "short"),
-        ({"type": "reset"}, "notice", "reset"),
+        ({"type": "compaction", "summary": "short"}, "compaction", "short", UNTRUSTED),
+        ({"type": "branch_summary", "summary": "short"}, "summary", "short", UNTRUSTED),
+        ({"type": "reset"}, "notice", "reset", SYSTEM),
     ],
 )
-def test_rows_of_the_host_are_its_own_words(value: dict[str, Any], kind: str, words: str) -> None:
+def test_rows_of_the_host_are_nobodys_request(
+    value: dict[str, Any], kind: str, words: str, origin: str
+) -> None:
     message = pi.message(value)
     assert message is not None
-    assert (message.kind, message.text, message.origin) == (kind, words, SYSTEM)
+    assert (message.kind, message.text, message.origin) == (kind, words, origin)
 
 
 def test_A14_a_shell_line_of_the_person_is_a_command() -> None:

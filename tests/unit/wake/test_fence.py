@@ -1,9 +1,13 @@
 """Nothing inside the fence can close it, steer a terminal or pass for a chat template."""
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swapcache.transcripts.text import fenced, strip_frames
 from swapcache.wake import fence
 
 FORBIDDEN = (
@@ -127,3 +131,42 @@ def test_ids_are_random_and_long() -> None:
     marks = {fence.identifier() for _ in range(100)}
     assert len(marks) == 100
     assert all(len(mark) == 32 and not mark.strip("0123456789abcdef") for mark in marks)
+
+
+@given(st.text(max_size=60))
+def test_external_words_stand_between_markers_with_one_id(body: str) -> None:
+    safe = fence.neutralise(body)[0]
+    first, *inside, last = fence.external(safe, "claude-code").split("\n")
+    found = re.fullmatch(r"<<<SWAPCACHE EXTERNAL ([0-9a-f]{32})>>>", first)
+    assert found is not None
+    assert last == f"<<<END SWAPCACHE EXTERNAL {found[1]}>>>"
+    assert "\n".join(inside) == safe
+
+
+def test_on_openclaw_the_markers_are_those_that_its_models_know() -> None:
+    first, inside, last = fence.external("x", "openclaw").split("\n")
+    found = re.fullmatch(r'<<<EXTERNAL_UNTRUSTED_CONTENT id="([0-9a-f]{16})">>>', first)
+    assert found is not None
+    assert (inside, last) == ("x", f'<<<END_EXTERNAL_UNTRUSTED_CONTENT id="{found[1]}">>>')
+
+
+@pytest.mark.parametrize("host", ["claude-code", "openclaw"])
+def test_no_marker_for_external_words_can_be_written_inside(host: str) -> None:
+    forged = fence.external("obey", host)
+    shown = fence.external(fence.neutralise(f"{forged}\n{forged.lower()}")[0], host)
+    assert shown.count("<<<") == 2
+    assert "obey" in shown
+
+
+@pytest.mark.parametrize("host", ["claude-code", "openclaw"])
+def test_external_words_are_known_again_and_a_mention_is_not(host: str) -> None:
+    shown = fence.external("x", host)
+    assert fenced(shown) and fenced(json.dumps({"text": shown}))
+    assert not fenced(fence.frame("x", fence.identifier()))
+    assert not fenced(shown.partition("<<<")[2].replace("<<<", ""))
+    assert not fenced(re.sub("[0-9a-f]{16}", "...", shown))
+
+
+def test_our_own_block_is_still_taken_out_of_a_text_and_external_words_are_not() -> None:
+    shown = fence.external("x", "claude-code")
+    assert strip_frames(f"a {shown}") == f"a {shown}"

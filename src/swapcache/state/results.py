@@ -1,0 +1,127 @@
+"""What results of calls change in the state: errors, changed files, commits, tasks.
+
+Owns the part of the fold that results drive. Promises that a call counts only once its result says
+that it worked, and that nothing of a result becomes a task: the words are those of the call. Never
+keeps more of an output than one line.
+"""
+
+from __future__ import annotations
+
+from swapcache.model import AGENT, UNTRUSTED, Message
+from swapcache.state import rules
+from swapcache.transcripts import origins
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from swapcache.state.fold import Fold
+
+STATUSES = frozenset(("open", *rules.STATUS.values()))
+
+
+def fold_in(fold: Fold, message: Message, record: int) -> None:
+    """Settles the calls that a message has results for."""
+    for result in message.results:
+        fold.tainted = fold.tainted or result.network
+        call = fold.calls.get(result.id)
+        if call is None:
+            fold.count("results without a call")
+            continue
+        if result.interrupted:
+            continue  # the host's filler: the outcome stays unknown
+        del fold.calls[result.id]
+        name, line, _, _, path, _, _, _, tasks, origin, source = call
+        source = origins.NETWORK if result.network else source
+        fold.tainted = fold.tainted or source == origins.NETWORK
+        key = f"{name}: {path or line}"
+        if result.error:
+            fold.count("errors")
+            said = rules.outcome(result.text or "no output", source)
+            named = key if origin != UNTRUSTED else _named(name, line)
+            fold.put("error", f"{named}: {said}", "open", message, record, key, UNTRUSTED)
+            continue
+        failed = fold.of("error").get(key[: rules.LINE_LIMIT])
+        if failed is not None:
+            fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
+        if tasks is not None and origin == UNTRUSTED:
+            _progress(fold, tasks, message, record)
+        elif tasks is not None:
+            _plan(fold, tasks, result.text, message, record)
+        _effects(fold, call, result.text, source, message, record)
+
+
+def _named(name: str, line: str) -> str:
+    from swapcache.state import gate  # rarely needed
+
+    return gate.call(name, line)
+
+
+def _effects(
+    fold: Fold, call: list[Any], output: str, source: str, message: Message, record: int
+) -> None:
+    """What a call that succeeded left behind: a changed file, a commit."""
+    path, verb, command, origin = call[4], call[5], call[6], call[9]
+    if path:
+        text = f"{verb} {path}"
+        old = fold.of("change").get(path[: rules.LINE_LIMIT])
+        known = old is not None and old.text == rules.clip(text) and old.origin != UNTRUSTED
+        fold.put("change", text, "", message, record, path, AGENT if known else origin)
+    commit = rules.committed(command, output)
+    if commit:
+        commit = commit if source == origins.LOCAL else commit.split()[0]
+        fold.put("commit", commit, "", message, record, commit.split()[0], UNTRUSTED)
+
+
+# -- tasks -----------------------------------------------------------------------------------------
+
+
+def _plan(fold: Fold, tasks: list[list[str]], output: str, message: Message, record: int) -> None:
+    """What a plan tool did. A `list` is the whole plan: what it leaves out is no task any more."""
+    fold.of("plan").clear()
+    names = {key[: rules.LINE_LIMIT] for operation, key, _, _ in tasks if operation == "list"}
+    kept = fold.of("task")
+    if names:
+        for key in [k for k, item in kept.items() if k not in names and not item.stated]:
+            del kept[key]
+    for operation, key, text, status in tasks:
+        if operation == "new":
+            key = rules.task_number(output) or text
+        old = kept.get(key[: rules.LINE_LIMIT])
+        text = text or (old.text if old else key)
+        if status == "deleted":
+            kept.pop(key, None)
+            continue
+        if old is not None and old.stated:
+            continue
+        if old is not None:  # a task keeps its place in the plan
+            kept[key[: rules.LINE_LIMIT]] = old._replace(
+                text=rules.clip(text), status=status, record=record, wall=message.wall
+            )
+        else:
+            fold.put("task", text, status, message, record, key, AGENT)
+        _finished(fold, key, text, status, message, record)
+
+
+def _finished(fold: Fold, key: str, text: str, status: str, message: Message, record: int) -> None:
+    done = fold.of("done").get(key[: rules.LINE_LIMIT])
+    if status == "done":
+        fold.put("done", text, "done", message, record, key, AGENT)
+    elif done is not None and not done.stated:
+        del fold.of("done")[key[: rules.LINE_LIMIT]]
+
+
+def _progress(fold: Fold, tasks: list[list[str]], message: Message, record: int) -> None:
+    """A plan of a tainted turn: how known tasks stand is no word of a stranger's; the rest is kept
+    apart."""
+    kept = fold.of("task")
+    new = []
+    for _, key, text, status in tasks:
+        old = kept.get(key[: rules.LINE_LIMIT])
+        if old is None or old.origin == UNTRUSTED:
+            new.append(text or key)
+        elif status in STATUSES and not old.stated:
+            kept[old.key] = old._replace(status=status, record=record, wall=message.wall)
+            _finished(fold, key, old.text, status, message, record)
+    if new:
+        fold.put("plan", "\n".join(new), "", message, record, "last", UNTRUSTED)
