@@ -38,6 +38,7 @@ PAYLOAD = "SWAPCACHE_PAYLOAD"
 SPOOL_LIMIT = 64 << 20
 DRAIN_LIMIT = 1 << 20
 LOG_LIMIT = 1 << 20
+TAIL = 16384
 RESERVE = 16384
 
 
@@ -98,10 +99,13 @@ def handle(event: Event) -> tuple[bytes, bool]:
             from swapcache.hosts import openclaw
 
             _reserve()
-            more = openclaw.run(store, event, settings)
+            more, problem = openclaw.run(store, event, settings)
+            _complain(problem, event)
             return b"", more
         if event.name != "start":
-            more = events.record(store, event, settings).more
+            done = events.record(store, event, settings)
+            more = done.more
+            _complain(done.unpublished, event)
             return b"", more
         from swapcache.hosts import claude_code
         from swapcache.wake import wake
@@ -116,6 +120,12 @@ def handle(event: Event) -> tuple[bytes, bool]:
             store.close()  # a process of its own goes on with the rest
         else:
             store.leave()
+
+
+def _complain(problem: str, event: Event) -> None:
+    """Logs what went wrong beside the memory, which is whole: nothing is spooled for it."""
+    if problem:
+        _log([event.host, event.name], StoreError(problem), event)
 
 
 # -- failures --------------------------------------------------------------------------------------
@@ -163,9 +173,7 @@ def _reserve() -> None:
 def newest_failure(workspace: str) -> str:
     """The newest error line of the last day that concerns a workspace, for its brief; or empty."""
     try:
-        with open(paths.error_log(), "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 16384))
-            lines = file.read().splitlines()
+        lines = files.tail(paths.error_log(), TAIL)
     except OSError:
         return ""
     from swapcache.store import times
@@ -175,7 +183,7 @@ def newest_failure(workspace: str) -> str:
             last = json.loads(line)
             concerns = last.get("workspace", "") in ("", workspace)
         except (ValueError, AttributeError):
-            continue  # cut by the seek, or torn
+            continue  # torn
         if concerns and times.age(str(last.get("wall")), now()) < 86400:
             return f"{last.get('wall')} {last.get('event')}: {last.get('message')}"[:300]
     return ""
@@ -204,13 +212,20 @@ def drain() -> None:
     """Stores what was spooled; lines that still fail go back. Never raises."""
     try:
         for taken in _take_spools():
-            with open(taken, "rb") as file:
-                lines = file.read().splitlines()
-            for line in lines:
-                _drain_line(line)
-            os.unlink(taken)
+            _drain_file(taken)
     except (OSError, SwapcacheError) as problem:
         _log(["spool", "drain"], problem)
+
+
+def _drain_file(taken: str) -> None:
+    try:
+        lines = files.read_own(taken, SPOOL_LIMIT).splitlines()
+    except OSError as problem:  # what lies there is no spool; it stays, and the others are read
+        _log(["spool", "drain"], problem)
+        return
+    for line in lines:
+        _drain_line(line)
+    os.unlink(taken)
 
 
 def _take_spools() -> list[str]:

@@ -110,6 +110,11 @@ def owner_file(directory: str) -> str:
     return f"{directory}/owner.json"
 
 
+def views_file(directory: str) -> str:
+    """What a store published into its workspace, and what it moved out of the way there."""
+    return f"{directory}/views.json"
+
+
 def witness_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
     """The two-slot witness of a store."""
     return f"{witness_dir(env)}/{store_id}"
@@ -118,6 +123,11 @@ def witness_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
 def lock_file(store_id: str, env: "Mapping[str, str]" = os.environ) -> str:
     """The writer lock of a store, beside its witness."""
     return f"{witness_dir(env)}/{store_id}.lock"
+
+
+def views_lock(workspace: str, env: "Mapping[str, str]" = os.environ) -> str:
+    """The lock of those who publish into a workspace: several stores may."""
+    return f"{witness_dir(env)}/views-{digest.sha256(os.fsencode(workspace))[:24]}.lock"
 
 
 def error_log(env: "Mapping[str, str]" = os.environ) -> str:

@@ -163,6 +163,8 @@ class Ingested(NamedTuple):
     """Another step would find more."""
     boundary: str = ""
     """The window ended in these rows, for this reason (new, reset, idle, daily)."""
+    unpublished: str = ""
+    """Why the view of the state could not be published."""
 
 
 def ingest(ledger: Ledger, path: str, host: str, event: str, limit: int) -> Ingested:

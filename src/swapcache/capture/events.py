@@ -9,7 +9,7 @@ it, and sealed as uncorroborated if it never gets it.
 import os
 
 from swapcache.capture import capture, follow, process
-from swapcache.errors import FormatError, MissingSourceError, SourceError
+from swapcache.errors import FormatError, MissingSourceError, SourceError, StoreError
 from swapcache.model import (
     AGENT,
     OWNER,
@@ -34,7 +34,7 @@ SEALED = ("prompt", "turn-end", "turn-failed", "before-compaction", "end", "fold
 
 
 def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.Ingested:
-    """Captures one event.
+    """Captures one event. A view that cannot be published is a value: everything is stored then.
 
     Raises StoreError, SealError, SourceError (a transcript that is there but cannot be read).
     """
@@ -57,12 +57,14 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         state = ledger.fold.state(session.number, ledger.last)
     viewed = event.direct and event.host in settings["views"]["hosts"]
     if event.name in SEALED and viewed and store.keys:
-        from swapcache.state import snapshot  # most hosts have no views
+        from swapcache.state import publishing, snapshot  # most hosts have no views
 
-        hours = settings["views"]["heartbeat_hours"]
-        view = snapshot.view(store, store.keys, state, session.id, hours)
-        keep = settings["views"]["backups"]
-        snapshot.publish(store.identity.workspace, store.head()[0], view, keep)
+        given = settings["views"]
+        text = snapshot.view(store, store.keys, state, session.id, given["heartbeat_hours"])
+        try:
+            publishing.publish(store, text, given["backups"])
+        except StoreError as problem:  # whoever can write the workspace must not stop what follows
+            return done._replace(unpublished=str(problem))
     return done
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from swapcache import config, paths
-from swapcache.cli import host_checks
+from swapcache.cli import host_checks, views
 from swapcache.cli.finding import Finding
 from swapcache.cli.status import failures
 from swapcache.errors import (
@@ -268,6 +268,7 @@ def _store(store_id: str, workspace: str) -> Iterator[Finding]:
                 "swapcache doctor --fix writes what the chain says",
                 opening.correct_owners,
             )
+        yield from views.findings(store)
     finally:
         store.close()
 

@@ -9,12 +9,15 @@ import click
 
 from swapcache import paths
 from swapcache.capture import events
+from swapcache.cli import views
 from swapcache.cli.options import emit, json_option, store_options
 from swapcache.cli.setup import HOSTS
 from swapcache.errors import SwapcacheError
-from swapcache.hosts import claude_code
-from swapcache.store import identity, sessions
+from swapcache.hosts import claude_code, edits
+from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store
+
+TAIL = 65536
 
 
 @click.command()
@@ -40,7 +43,7 @@ def command(agent: str | None, workspace: str | None, store_id: str | None, as_j
         emit(value)
     else:
         _print(value)
-    if failed or any(s["verdict"] != "VERIFIED" for s in stores):
+    if failed or any(s["verdict"] != "VERIFIED" or s["views"] for s in stores):
         sys.exit(1)
 
 
@@ -50,12 +53,9 @@ def mark(name: str) -> str:
 
 
 def _installed(path: str, wanted: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
+    if not os.path.exists(path):
         return "no configuration file"
-    if wanted not in text:
+    if wanted not in edits.peek(path):
         return "not installed"
     if not os.path.exists(wanted):
         return f"installed, but {wanted} is missing: run swapcache setup again"
@@ -68,7 +68,7 @@ def _store(store_id: str) -> dict[str, Any]:
     try:
         store = Store(store_id)
     except SwapcacheError as problem:
-        return {"id": store_id, "verdict": "UNREADABLE", "detail": str(problem)}
+        return {"id": store_id, "verdict": "UNREADABLE", "detail": str(problem), "views": []}
     try:
         verdict = store.check()
         last = sessions.last_receipt(store.db)
@@ -86,6 +86,7 @@ def _store(store_id: str) -> dict[str, Any]:
             "bytes": _tree(store.directory),
             "last_record": everyone[0].touched if everyone else "",
             "last_injection": None if last is None else last,
+            "views": [one._asdict() for one in views.strange(store)],
         }
     finally:
         store.close()
@@ -105,8 +106,7 @@ def _size(path: str) -> int:
 def failures() -> list[dict[str, Any]]:
     """The newest ten lines of the error log."""
     try:
-        with open(paths.error_log(), "rb") as file:
-            lines = file.read().splitlines()[-10:]
+        lines = files.tail(paths.error_log(), TAIL)[-10:]
     except OSError:
         return []
     found = []
@@ -139,6 +139,8 @@ def _print(value: dict[str, Any]) -> None:
         )
         if store["detail"]:
             click.echo(f"  {store['detail']}")
+        for line in views.lines([views.Strange(**one) for one in store["views"]]):
+            click.echo(line)
     if value["spooled"]:
         click.echo(f"{value['spooled']} bytes wait in the spool {paths.spool_file()}")
     for failure in value["failures"]:

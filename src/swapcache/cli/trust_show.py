@@ -7,6 +7,7 @@ import sys
 import click
 
 from swapcache import paths
+from swapcache.cli import views
 from swapcache.cli.options import emit, json_option, open_selected, store_options
 from swapcache.model import Verdict
 from swapcache.store import reseal, trust
@@ -35,6 +36,8 @@ def show(agent: str | None, workspace: str | None, store_id: str | None, as_json
             "fix": fix(store, verdict),
             "accepted": _accepted(store),
         }
+        strange = views.strange(store)
+        value["views"] = [one._asdict() for one in strange]
     finally:
         store.close()
     if as_json:
@@ -53,6 +56,8 @@ def show(agent: str | None, workspace: str | None, store_id: str | None, as_json
         if value["fix"]:
             advice = ADVICE.get(verdict.name, "").format(retired=paths.retired_key(store.key_id))
             click.echo(f"  what to do: {advice}: {value['fix']}".replace(": : ", ": "))
+        for line in views.lines(strange):
+            click.echo(line)
     if not verdict.good:
         sys.exit(1)
 

@@ -7,7 +7,6 @@ left. Never reads a transcript that a store has captured already twice.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
 import time
@@ -24,7 +23,6 @@ from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from swapcache.transcripts import formats, lines
 from swapcache.transcripts import openclaw as database
-from swapcache.transcripts.text import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -158,8 +156,8 @@ def _openclaw() -> Iterator[Past]:
 
 def _agent(state: str, work: str, agent: str, folder: str) -> Iterator[Past]:
     path = f"{folder}/agent/openclaw-agent.sqlite"
-    keys = database.keys(path) if os.path.exists(path) else _keys(f"{folder}/sessions")
-    for key in keys:
+    of_files = not os.path.exists(path)
+    for key in sorted(openclaw.index(f"{folder}/sessions")) if of_files else database.keys(path):
         session, transcript = openclaw.locate(state, agent, key, "")
         if session and transcript.startswith(follow.DATABASE):  # the file has other writers too
             at = database.newest(path, session) * 1_000_000
@@ -168,11 +166,3 @@ def _agent(state: str, work: str, agent: str, folder: str) -> Iterator[Past]:
         else:
             continue
         yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
-
-
-def _keys(folder: str) -> list[str]:
-    try:
-        with open(f"{folder}/sessions.json", encoding="utf-8") as file:
-            return sorted(mapping(json.load(file)))
-    except (OSError, ValueError):
-        return []

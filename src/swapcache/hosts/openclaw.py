@@ -14,10 +14,10 @@ import json
 import os
 
 from swapcache.capture import capture, events, follow, process
-from swapcache.errors import HostError, StoreError
+from swapcache.errors import HostError, SourceError, StoreError
 from swapcache.hosts import openclaw_spool as spool
 from swapcache.model import Event
-from swapcache.store import identity, sessions
+from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
 from swapcache.transcripts.origins import direct as direct
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 NAME = "openclaw"
 NAMES = ("bootstrap", "fold")
 REASONS = ("new", "reset", "idle", "daily")
+INDEX_LIMIT = 16 << 20
 
 
 def event(name: str, payload: dict[str, Any], env: Mapping[str, str]) -> Event | None:
@@ -71,11 +72,7 @@ def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
     if os.path.exists(store):
         session = database.current(store, key) or given
         return session, database.name(session, store) if session else ""
-    try:
-        with open(f"{folder}/sessions/sessions.json", "rb") as file:
-            entry = mapping(mapping(json.loads(file.read(16 << 20))).get(key))
-    except (OSError, ValueError):
-        entry = {}
+    entry = mapping(index(f"{folder}/sessions").get(key))
     session = string(entry.get("sessionId")) or given
     named = string(entry.get("sessionFile"))
     if named:  # after a rollover this host names a new session and goes on in the old one's file
@@ -83,21 +80,38 @@ def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
     return session, f"{folder}/sessions/{session}.jsonl" if session else ""
 
 
-def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
-    """Settles older windows of the key, captures, renews the ready texts. More waits: True."""
+def index(folder: str) -> dict[str, Any]:
+    """What the host of the file era says about its sessions, by key."""
+    try:
+        file = files.open_regular(f"{folder}/sessions.json")
+    except SourceError:
+        return {}
+    try:
+        return mapping(json.loads(files.contents(file, INDEX_LIMIT)))
+    except (OSError, ValueError):
+        return {}
+    finally:
+        os.close(file)
+
+
+def run(store: Store, event: Event, settings: dict[str, Any]) -> tuple[bool, str]:
+    """Settles older windows of the key, captures, renews the ready texts.
+
+    Gives (whether more waits, what went wrong with a view or a spool, which stops nothing else).
+    """
     if not event.session_id:
-        return False
+        return False, ""
     taken = spool.take(event)
     spool.receipts(store, event, taken.lines)  # first: a call after one was not told with it
     with store.writing():
         session = capture.session_for(store, event)
     _skip_others(store, session, event.transcript)
     _settle(store, event)
-    more = True
+    more, unpublished = True, ""
     for _ in range(64):  # one step for each window that ended since
         _carry_on(store, event, settings)
         done = events.record(store, event, settings)
-        more = done.more
+        more, unpublished = done.more, done.unpublished
         if not done.boundary:
             break
     with store.writing() as writer:
@@ -109,7 +123,7 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> bool:
     if event.direct:
         ready.write(store, session, settings)
     spool.done(event, taken, back)
-    return more
+    return more, unpublished or taken.problem
 
 
 def _settle(store: Store, event: Event) -> None:

@@ -51,27 +51,41 @@ class Taken(NamedTuple):
     files: list[str]
     unsealed: list[bytes]
     """Whole lines that nobody who has our key wrote for this session key."""
+    problem: str
+    """What could not be read, and why; it stays where it lies."""
 
 
 def take(event: Event) -> Taken:
     """The lines for an event's session key. Raises FileNotFoundError, KeyProblem."""
     place = path(*_whose(event))
-    taken = Taken([], [], _taken(place), [])
-    here = event.identity.workspace
-    for name in taken.files:
-        with contextlib.suppress(FileNotFoundError), open(name, "rb") as file:
-            for raw in file.read(LIMIT).splitlines(keepends=True):
-                text = slots.opened(_slot(place), raw.rstrip(b"\n"))
-                if text is None and raw.endswith(b"\n"):
-                    taken.unsealed.append(raw)
-                if text is None:
-                    continue  # or the last line of a process that was killed
-                line = mapping(json.loads(text))
-                if line.get("workspace", here) == here:
-                    taken.lines.append(line)
-                elif times.age(string(line.get("t")), now()) < FOREIGN_S:
-                    taken.foreign.append(line)
+    taken = Taken([], [], [], [], "")
+    for name in _taken(place):
+        try:
+            data = files.read_own(name, LIMIT)
+        except FileNotFoundError:
+            continue  # another fold was done with it
+        except OSError as damage:
+            problem = f"{name} cannot be read: {damage.strerror}; move it away"
+            taken = taken._replace(problem=problem)
+            continue
+        taken.files.append(name)
+        for raw in data.splitlines(keepends=True):
+            _sort(taken, slots.opened(_slot(place), raw.rstrip(b"\n")), raw, event)
     return taken
+
+
+def _sort(taken: Taken, text: bytes | None, raw: bytes, event: Event) -> None:
+    """Puts a line, `text` when it is sealed, where it belongs."""
+    if text is None and raw.endswith(b"\n"):
+        taken.unsealed.append(raw)
+    if text is None:
+        return  # or the last line of a process that was killed
+    line = mapping(json.loads(text))
+    here = event.identity.workspace
+    if line.get("workspace", here) == here:
+        taken.lines.append(line)
+    elif times.age(string(line.get("t")), now()) < FOREIGN_S:
+        taken.foreign.append(line)
 
 
 def done(event: Event, taken: Taken, back: list[dict[str, Any]]) -> None:

@@ -1,19 +1,17 @@
-"""Snapshots: the sealed state as a record, and as files that people and other programs read.
+"""Snapshots: the state as a file that people and other programs read.
 
-Owns latest.json (the original eight keys as plain strings, then schema, session, items and seal)
-and its backups. Promises that a published file is whole and sealed and that a workspace is never
-created. Never trusts such a file unless its seal verifies.
+Owns the form of latest.json: the original eight keys as plain strings, then schema, session, items
+and seal. Promises that its words are masked, that none are a stranger's, and that it is never
+larger than what is read of such a file. Never writes (publishing.py) and never judges (views.py).
 """
 
 import json
-import os
-import time
 
-from swapcache.errors import StoreError
-from swapcache.model import WorkingState
-from swapcache.state import gate
+from swapcache.model import Item, WorkingState
+from swapcache.state import gate, rules
 from swapcache.state.redact import redact
-from swapcache.store import files, seal
+from swapcache.state.views import LIMIT
+from swapcache.store import seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +19,9 @@ if TYPE_CHECKING:
 
     from swapcache.store.store import Store
 
-FOLDER = "context_snapshot"
-LATEST = "latest.json"
-BACKUPS = "backups"
-NEWEST = 10
 SCHEMA = 1
-LIMIT = 256 * 1024
+SHORT = 100
+"""Texts are cut no shorter than this; then older items are left out."""
 
 
 def texts(state: WorkingState, *kinds: str, status: tuple[str, ...] = ()) -> list[str]:
@@ -42,8 +37,32 @@ def texts(state: WorkingState, *kinds: str, status: tuple[str, ...] = ()) -> lis
 def view(
     store: "Store", keys: seal.Keys, state: WorkingState, session: str, heartbeat_hours: int
 ) -> str:
-    """latest.json as text, sealed, secrets masked; of untrusted words what the gate lets pass."""
-    own = state._replace(items=tuple(gate.passed(state)))
+    """latest.json as text, sealed, secrets masked; of untrusted words what the gate lets pass. What
+    is too long is cut, then left out."""
+    items = [Item(*_masked([*i], keys.view)) for i in gate.passed(state)]
+    named = _masked(session, keys.view)
+    while True:
+        own = state._replace(items=tuple(items))
+        text = _sealed(store, keys, _value(store, own, named, heartbeat_hours))
+        size = len(text.encode("utf-8", "replace"))
+        if size <= LIMIT or not items:
+            return text
+        items = _shorter(items, size)
+
+
+def _shorter(items: list[Item], size: int) -> list[Item]:
+    """Masked items in less room: long texts cut, and where all are short the older half gone."""
+    longest = max(len(i.text) for i in items)
+    if longest > SHORT:
+        room = max(SHORT, min(longest // 2, longest * LIMIT // size))
+        return [i._replace(text=rules.cut(i.text, room)) for i in items]
+    middle = sorted(i.record for i in items)[len(items) // 2]
+    return [i for i in items if i.record > middle]
+
+
+def _value(
+    store: "Store", own: WorkingState, session: str, heartbeat_hours: int
+) -> "dict[str, Any]":
     unknown = [f"outcome unknown: {t}" for t in texts(own, "unknown")]
     value: dict[str, Any] = {
         "agent_name": store.identity.agent,
@@ -68,7 +87,10 @@ def view(
         }
         for i in own.items
     ]
-    value = _masked(value, keys.view)
+    return value
+
+
+def _sealed(store: "Store", keys: seal.Keys, value: "dict[str, Any]") -> str:
     seq, tag = store.head()
     digest = seal.sha256(seal.canon(value))
     value["seal"] = {
@@ -92,77 +114,3 @@ def _masked(value: "Any", key: bytes) -> "Any":
     if isinstance(value, dict):
         return {k: _masked(v, key) for k, v in value.items()}
     return value
-
-
-def _unique(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
-    """An object whose keys are unique: with two of a key each reader may take another one."""
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a key stands twice")
-    return value
-
-
-def check(store: "Store", text: str) -> str:
-    """Verdict name for a latest.json: VERIFIED, MODIFIED, FOREIGN or UNSEALED."""
-    try:
-        value = json.loads(text, object_pairs_hook=_unique)
-        given = value.pop("seal")
-        digest = seal.sha256(seal.canon(value))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return "UNSEALED"
-    if store.keys is None or not isinstance(given, dict):
-        return "UNSEALED"
-    if given.get("key_id") != store.keys.id or given.get("store") != store.uuid:
-        return "FOREIGN"
-    seq, tag, mac = given.get("seq"), given.get("tag"), given.get("mac")
-    if not (isinstance(seq, int) and isinstance(tag, str) and isinstance(mac, str)):
-        return "MODIFIED"
-    wanted = store.keys.view_mac(seq, tag, digest)
-    return "VERIFIED" if seal.same(wanted, mac) else "MODIFIED"
-
-
-def publish(workspace: str, seq: int, text: str, keep: int) -> str:
-    """Writes latest.json into an existing workspace, the old one into backups. Gives the path.
-
-    Raises StoreError when the disk refuses; the former latest.json is intact then.
-    """
-    folder = f"{workspace}/{FOLDER}"
-    backups = f"{folder}/{BACKUPS}"
-    if not os.path.isdir(workspace):
-        return ""
-    for path in (folder, backups):
-        if os.path.islink(path):
-            raise StoreError(f"{path} is a link; nothing is written through it: remove it")
-    files.private_directory(backups)
-    if not os.path.exists(f"{folder}/.gitignore"):
-        files.publish(f"{folder}/.gitignore", "*\n")
-    latest = f"{folder}/{LATEST}"
-    if os.path.isfile(latest) and not os.path.islink(latest):
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(os.stat(latest).st_mtime))
-        name = f"{seq:010d}-{stamp}.json"  # ordered by sequence: clocks go backwards
-        if not os.path.exists(f"{backups}/{name}"):
-            os.link(latest, f"{backups}/{name}", follow_symlinks=False)
-        thin(backups, keep)
-    files.publish(latest, text)
-    return latest
-
-
-def thin(backups: str, keep: int) -> None:
-    """Keeps the newest ten backups and, of the older ones, the newest of each hour, then day.
-
-    Files whose names are not ours are never touched.
-    """
-    names = sorted((n for n in os.listdir(backups) if _ours(n)), reverse=True)
-    kept, hours, days = names[:NEWEST], set[str](), set[str]()
-    for name in names[NEWEST:]:
-        hour, day = name[11:22], name[11:19]
-        if len(kept) < keep and (hour not in hours or day not in days):
-            kept.append(name)
-        hours.add(hour)
-        days.add(day)
-    for name in set(names) - set(kept):
-        os.unlink(f"{backups}/{name}")
-
-
-def _ours(name: str) -> bool:
-    return len(name) == 31 and name[:10].isdigit() and name[10] == "-" and name.endswith(".json")

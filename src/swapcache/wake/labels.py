@@ -51,6 +51,9 @@ TEXT: "dict[str, dict[str, str]]" = {
         "living": "Session {session} is working in this workspace (since {at}); its work is its"
         " own and not shown here.",
         "failing": "swapcache could not record everything: {line} (see: swapcache status)",
+        "quarantined": "{count} thing(s) lay among this workspace's views and were not ours, the"
+        " newest at {place} ({verdict}: {detail}); moved to {name}, not read into this brief."
+        " See: swapcache trust show",
         "omitted": "{count} more items were left out; all are kept:"
         " swapcache state, swapcache log, swapcache show N",
         "omitted-short": "+{count}: swapcache state",
@@ -103,6 +106,9 @@ TEXT: "dict[str, dict[str, str]]" = {
         "查看：swapcache wake --session-key {session} --form full",
         "living": "会话 {session} 正在这个工作区工作（自 {at} 起）；它的工作归它自己，这里不显示。",
         "failing": "swapcache 没能记录全部内容：{line}（查看：swapcache status）",
+        "quarantined": "这个工作区的视图里有 {count} 个不是我们的东西，"
+        "最新的位于 {place}（{verdict}：{detail}）；"
+        "已移到 {name}，没有读入本简报。查看：swapcache trust show",
         "omitted": "另有 {count} 项未列出；全部保存着：swapcache state、swapcache log、"
         "swapcache show N",
         "omitted-short": "+{count}：swapcache state",

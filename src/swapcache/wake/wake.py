@@ -7,6 +7,9 @@ session's work is shown to nobody else. Never waits for a model or a network.
 
 from __future__ import annotations
 
+import os
+
+from swapcache import paths
 from swapcache.capture import capture, events
 from swapcache.errors import SealError
 from swapcache.model import (
@@ -143,16 +146,18 @@ def tell(
         say = labels.TEXT[language]
         key = store.keys.view if store.keys else b""
         head = _head(store, verdict, say, at, found.cause, decision, age, limit, partly)
+        moved = _quarantined(store, say)
         tail = [
             *(_note(i, say) for i in notes if partly),
             *_tail(store, found, say, failing),
+            *moved,
         ]
         made: brief.Brief | None = None
         if decision.form == "full" and subject is not None:
             done = provisional.get("finished", {})
             made = brief.full(head, state, done, answered, limit, key, tail)
         elif decision.form == "delta" and subject is not None:
-            made = _delta(store, found, head, state, provisional, limit, key)
+            made = _delta(store, found, head + moved, state, provisional, limit, key)
         elif decision.form in ("pointer", "living"):
             seal = [] if verdict.good else head[:1]
             made = _pointer(found, decision, verdict, say, at, limit, key, [*seal, *tail])
@@ -235,6 +240,20 @@ def _tail(store: Store, found: scenes.Scene, say: dict[str, str], failing: str) 
     if failing:
         lines.append(say["failing"].format(line=gate.quoted(failing)))
     return lines
+
+
+def _quarantined(store: Store, say: dict[str, str]) -> list[str]:
+    """What was moved out of the views' way since anybody was last told anything, in one line."""
+    if not os.path.exists(paths.views_file(store.directory)):
+        return []  # most stores publish none
+    from swapcache.state import views
+
+    moved = views.moved_since(store, sessions.last_receipt(store.db))
+    if not moved:
+        return []
+    newest = {k: str(moved[-1][k]) for k in ("place", "verdict", "detail")}
+    name = f"{views.FOLDER}/{views.QUARANTINE}/{moved[-1]['name']}"
+    return [say["quarantined"].format(count=len(moved), name=name, **newest)]
 
 
 def _pointer(

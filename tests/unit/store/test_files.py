@@ -2,11 +2,13 @@
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -252,6 +254,93 @@ def test_open_regular_leaves_no_descriptor_open_when_it_refuses(place: Path) -> 
         with pytest.raises(SourceError):
             files.open_regular(str(place))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+# -- read_own, tail --------------------------------------------------------------------------------
+
+
+def test_a_file_of_ours_is_read_whole(place: Path) -> None:
+    data = os.urandom(3 << 20)
+    (place / "a").write_bytes(data)
+    assert files.read_own(str(place / "a"), 4 << 20) == data
+    with pytest.raises(OSError, match="more than 100"):
+        files.read_own(str(place / "a"), 100)
+    with pytest.raises(FileNotFoundError):
+        files.read_own(str(place / "b"), 100)
+
+
+@pytest.mark.parametrize(
+    ("plant", "what"),
+    [
+        (lambda path: path.symlink_to(path.with_name("real")), "a symbolic link"),
+        (lambda path: path.mkdir(), "a directory"),
+        (os.mkfifo, "a FIFO"),
+        (lambda path: os.mknod(path, 0o600 | stat.S_IFSOCK), "a socket"),
+    ],
+)
+@pytest.mark.parametrize("read", [lambda p: files.read_own(p, 100), lambda p: files.tail(p, 100)])
+def test_what_lies_in_the_place_of_a_file_of_ours_is_named_and_not_waited_for(
+    place: Path, plant: Callable[[Path], object], what: str, read: Callable[[str], object]
+) -> None:
+    (place / "real").write_text("x")
+    plant(place / "a")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError, match=f"it is {what}"):
+        read(str(place / "a"))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_link_that_comes_between_looking_and_opening_is_not_followed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "real").write_text("secret")
+    (place / "a").write_text("mine")
+    real = os.stat
+
+    def looked(*given: Any, **more: Any) -> os.stat_result:
+        found = real(*given, **more)
+        (place / "a").unlink(missing_ok=True)
+        os.symlink(place / "real", place / "a")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", looked)
+        with pytest.raises(OSError, match="symbolic"):
+            files.read_own(str(place / "a"), 100)
+
+
+def test_the_last_whole_lines_of_a_log(place: Path) -> None:
+    log = place / "log"
+    log.write_bytes(b"first\nsecond\nthird\n")
+    assert files.tail(str(log), 100) == [b"first", b"second", b"third"]
+    assert files.tail(str(log), 10) == [b"third"]
+    log.write_bytes(b"")
+    assert files.tail(str(log), 10) == []
+
+
+# -- the umask -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mask", [0, 0o27, 0o777])
+def test_everything_is_private_whatever_the_umask(place: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        files.private_directory(str(place / "a/b"))
+        files.publish(str(place / "a/b/file"), "x")
+        files.append_line(str(place / "a/b/log"), b"x", 100)
+        with files.Lock(str(place / "a/b/lock"), 1):
+            pass
+    finally:
+        os.umask(before)
+    assert [mode(place / "a"), mode(place / "a/b")] == [0o700] * 2
+    assert [mode(place / "a/b" / name) for name in ("file", "log", "lock")] == [0o600] * 3
+
+
+def test_a_log_that_others_could_read_is_private_from_its_next_line_on(place: Path) -> None:
+    (place / "log").write_text("old\n")
+    (place / "log").chmod(0o644)
+    files.append_line(str(place / "log"), b"new", 100)
+    assert mode(place / "log") == 0o600
 
 
 # -- private_directory -----------------------------------------------------------------------------
