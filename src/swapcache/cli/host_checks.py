@@ -157,10 +157,8 @@ def _ago(wall: float) -> str:
 
 def launcher() -> Iterator[Finding]:
     path = paths.launcher()
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
+    text = launchers.installed()
+    if text is None:
         yield Finding(
             "launcher",
             f"{path} is missing",

@@ -22,6 +22,8 @@ from swapcache.store.store import now
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LIMIT = 16 << 20
+"""Bytes of the largest file of a host's that is read."""
 NOTE = {"path", "before", "after", "backup", "existed", "exact", "made", "wall"}
 """What is noted of a changed file."""
 
@@ -49,14 +51,11 @@ class Change:
 def read(path: str) -> str | None:
     """A file's text with its line ends as they are; None when there is none. Raises HostError."""
     try:
-        file = files.open_regular(path)
+        return _bytes(path).decode()
     except MissingSourceError:
         return None
     except SourceError as problem:
         raise HostError(f"{problem}; nothing was changed") from problem
-    try:
-        with open(file, encoding="utf-8", newline="") as opened:
-            return opened.read()
     except (OSError, UnicodeDecodeError) as problem:
         raise HostError(f"{path} cannot be read ({problem}); nothing was changed") from problem
 
@@ -64,10 +63,21 @@ def read(path: str) -> str | None:
 def peek(path: str) -> str:
     """A file's text for looking only: what cannot be read is empty, odd bytes are marked."""
     try:
-        with open(files.open_regular(path), encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return _bytes(path).decode("utf-8", "replace")
     except (OSError, SourceError):
         return ""
+
+
+def _bytes(path: str) -> bytes:
+    """A host's file, which may be a link. Raises SourceError, OSError."""
+    file = files.open_regular(path)
+    try:
+        size = os.fstat(file).st_size
+        if size > LIMIT:
+            raise SourceError(f"{path} has {size} bytes, more than a host's configuration")
+        return files.contents(file, LIMIT)
+    finally:
+        os.close(file)
 
 
 def plan(path: str, edit: Callable[[str], str]) -> Change | None:
@@ -222,8 +232,7 @@ def _write(real: str, text: str) -> None:
 
 def _load() -> dict[str, dict[str, Any]]:
     try:
-        with open(paths.installs_file(), encoding="utf-8") as file:
-            found: dict[str, dict[str, Any]] = json.load(file)
+        found: dict[str, dict[str, Any]] = json.loads(files.read_own(paths.installs_file(), LIMIT))
         if all(note.keys() >= NOTE for note in found.values()):
             return found
         problem: Exception = ValueError("not of its form")

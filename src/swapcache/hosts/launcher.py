@@ -13,6 +13,7 @@ import sys
 from swapcache import paths
 from swapcache.store import files
 
+LIMIT = 65536
 _TEXT = """#!/bin/sh
 # Written by `swapcache setup`. Hosts call it as: swapcache-hook HOST EVENT < payload
 {home}python={python}
@@ -38,6 +39,14 @@ def python() -> str:
 def package() -> str:
     """The directory that holds the package."""
     return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def installed() -> str | None:
+    """The launcher's text as it lies there; None when there is none."""
+    try:
+        return files.read_own(path(), LIMIT).decode("utf-8", "replace")
+    except OSError:
+        return None
 
 
 def text() -> str:
@@ -72,12 +81,8 @@ def interpreter(text: str) -> str:
 def install() -> bool:
     """Writes the launcher; False when it is up to date already. Raises StoreError."""
     wanted = text()
-    try:
-        with open(path(), encoding="utf-8", errors="replace") as file:
-            if file.read() == wanted and os.access(path(), os.X_OK):
-                return False
-    except OSError:
-        pass  # absent: written just below
+    if installed() == wanted and os.access(path(), os.X_OK):
+        return False
     files.publish_private(path(), wanted)
     os.chmod(path(), 0o700)
     return True

@@ -29,6 +29,7 @@ ASSETS = (
     f"hooks/{HOOK}/HOOK.md",
     f"hooks/{HOOK}/handler.js",
 )
+LIMIT = 1 << 20
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets", NAME)
 BEGIN, END = "<!-- swapcache:begin -->", "<!-- swapcache:end -->"
 FALLBACK = """{begin}
@@ -193,13 +194,10 @@ def stale_files() -> list[str]:
     stale = []
     for name in ASSETS:
         try:
-            with (
-                open(f"{SOURCE}/{name}", "rb") as ours,
-                open(f"{paths.plugin_dir(NAME)}/{name}", "rb") as theirs,
-            ):
-                if ours.read() != theirs.read():
+            with open(f"{SOURCE}/{name}", "rb") as ours:
+                if ours.read() != files.read_own(f"{paths.plugin_dir(NAME)}/{name}", LIMIT):
                     stale.append(name)
-        except FileNotFoundError:
+        except OSError:
             stale.append(name)
     return (
         stale if os.path.exists(f"{paths.plugin_dir(NAME)}/paths.json") else [*stale, "paths.json"]

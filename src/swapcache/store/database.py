@@ -7,6 +7,7 @@ in a process (closing the second drops the first one's locks) and never migrates
 
 import os
 import sqlite3
+import stat
 
 from swapcache import paths
 from swapcache.errors import BusyError, NewerSchemaError, NoSpaceError, OlderSchemaError, StoreError
@@ -80,8 +81,13 @@ def no_room(path: str) -> bool:
 def connect(directory: str, wait: float, *, read_only: bool = False) -> sqlite3.Connection:
     """A connection to an existing store. Raises StoreError (older and newer schemas too)."""
     path = paths.database(directory)
-    if not os.path.exists(path):
-        raise StoreError(f"{path} does not exist; nothing was recorded for this workspace yet")
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise StoreError(f"{path} is no regular file; move it away")
+    except OSError:
+        raise StoreError(
+            f"{path} does not exist; nothing was recorded for this workspace yet"
+        ) from None
     db = None
     try:
         db = sqlite3.connect(path, timeout=wait, isolation_level=None)
@@ -123,7 +129,9 @@ def create(directory: str, row: tuple[str | bytes, ...]) -> None:
     path = paths.database(directory)
     temporary = f"{directory}/{files.TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.fchmod(file, 0o600)  # whatever the umask took away; SQLite's other files get the same
+        os.close(file)
         db = sqlite3.connect(temporary, isolation_level=None)
         try:
             db.execute("PRAGMA synchronous=FULL")

@@ -122,8 +122,7 @@ def claim(store: str, identity: Identity) -> None:
 def owner_of(store: str) -> Identity | None:
     """Whose store it is; None when that cannot be read."""
     try:
-        with open(paths.owner_file(paths.store_dir(store)), "rb") as file:
-            given = json.loads(file.read(1 << 16))
+        given = json.loads(files.read_own(paths.owner_file(paths.store_dir(store)), 1 << 16))
         return Identity(*(str(given[field]) for field in Identity._fields))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -34,8 +34,7 @@ def current_id() -> str:
 def retiring() -> str:
     """Id of the key that is being retired, or empty."""
     try:
-        with open(paths.rekey_file(), "rb") as file:
-            value = json.loads(file.read(4096))
+        value = json.loads(files.read_own(paths.rekey_file(), 4096))
     except (OSError, ValueError):
         return ""
     found = value.get("retiring") if isinstance(value, dict) else None

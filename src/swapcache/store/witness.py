@@ -81,7 +81,7 @@ def write(path: str, keys: Keys, store: str, seq: int, tag: str, last: Seen | No
     line = json.dumps(value, separators=(",", ":")).encode().ljust(SLOT - 1) + b"\n"
     slot = 1 - last.slot if last else 0
     try:
-        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         files.private_directory(os.path.dirname(path))
         files.publish(path, line + b" " * (SLOT - 1) + b"\n")

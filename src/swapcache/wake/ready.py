@@ -57,8 +57,7 @@ def write(store: Store, current: Session, settings: dict[str, Any]) -> str:
 
 def read(place: str) -> dict[str, str]:
     """The texts in a ready file, as the shim takes them. Raises OSError, StoreError."""
-    with open(place, "rb") as file:
-        raw = file.read(LIMIT)
+    raw = files.read_own(place, LIMIT)
     try:
         value = json.loads(raw)
         body, given = str(value["body"]), value["mac"]
