@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "one record",
     "verify": "check the seal",
     "trust": "what is proven, and how to put it right",
+    "forget": "take a text out of everything that is ours, and prove it",
     "paths": "where everything lies",
 }
 

@@ -9,6 +9,7 @@ import click
 from swapcache import paths
 from swapcache.cli.options import words
 from swapcache.errors import StoreError
+from swapcache.state import rewriting, views
 from swapcache.store import identity, keyring, reseal
 from swapcache.store.store import Store
 
@@ -49,8 +50,12 @@ def _one(name: str, old: str, new: str) -> str:
     try:
         if store.key_id == new:
             return ""
+        kept, published = views.note(store), rewriting.own(store)
         verdict = reseal.rekey(store, old, new)
         if verdict.good:
+            if published or kept.moved:
+                views.keep_note(store, kept._replace(tag=store.tag(kept.seq)))
+            rewriting.rewrite(store, published, bytes)
             return ""
         return f"{name} ({store.identity.workspace}): {verdict.name}: swapcache trust show"
     finally:

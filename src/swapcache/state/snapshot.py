@@ -43,7 +43,8 @@ def view(
     named = _masked(session, keys.view)
     while True:
         own = state._replace(items=tuple(items))
-        text = _sealed(store, keys, _value(store, own, named, heartbeat_hours))
+        value = _value(store, own, named, heartbeat_hours)
+        text = sealed(store, keys, value, store.head()[0])
         size = len(text.encode("utf-8", "replace"))
         if size <= LIMIT or not items:
             return text
@@ -90,8 +91,9 @@ def _value(
     return value
 
 
-def _sealed(store: "Store", keys: seal.Keys, value: "dict[str, Any]") -> str:
-    seq, tag = store.head()
+def sealed(store: "Store", keys: seal.Keys, value: "dict[str, Any]", seq: int) -> str:
+    """A view as text, sealed as made at record `seq`."""
+    tag = store.tag(seq)
     digest = seal.sha256(seal.canon(value))
     value["seal"] = {
         "v": 1,
