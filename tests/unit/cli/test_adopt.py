@@ -18,11 +18,13 @@ from swapcache.capture import events
 from swapcache.cli import trust
 from swapcache.errors import SelectionError
 from swapcache.model import Event, Identity
+from swapcache.state import views
 from swapcache.store import identity, keyring, reseal, seal, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from swapcache.wake import wake
 from tests.rows import Claude
+from tests.unit.hosts.test_openclaw import Host
 
 
 def run(command: str, *more: str) -> tuple[int, str]:
@@ -290,3 +292,20 @@ def test_a_reader_that_was_open_while_the_key_changed_accuses_nobody(work: str) 
         assert run("swapcache trust rekey", "--yes")[0] == 0
         assert reader.check().name == "NO_KEY"
     assert reseal.retired(Store(work))
+
+
+def test_views_follow_a_change_of_keys(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host(home)
+    monkeypatch.chdir(host.work)
+    for text in ("sweep the yard", "mow the lawn"):
+        host.message("user", text)
+        host.fold("fold").close()
+    latest = host.work / "context_snapshot" / "latest.json"
+    assert run("swapcache trust rekey", "--yes")[0] == 0
+    ((store_id, _),) = identity.listing()
+    with contextlib.closing(Store(store_id)) as store:
+        assert views.judge(store, latest.read_bytes()).good
+        assert views.note(store).seq >= 0
+    host.message("user", "oil the gate")
+    host.fold("fold").close()
+    assert not (latest.parent / "quarantine").exists()
