@@ -72,7 +72,7 @@ def _event(who: Identity, name: str, between: Callable[[], object]) -> int:
     try:
         store = open_store(who)
         with store.writing() as writer:
-            meta: dict[str, object] = {"kind": "raw", "session": name}
+            meta: dict[str, object] = {"kind": "row", "session": name}
             writer.append(NewRecord(f"{name}-{k}".encode(), meta) for k in range(RECORDS))
         store.leave()
     except Exception:

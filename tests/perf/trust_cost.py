@@ -32,9 +32,9 @@ from types import ModuleType
 from swapcache import paths
 from swapcache.hosts import launcher
 from swapcache.model import NewRecord
-from swapcache.store import identity
+from swapcache.store import identity, sessions
 from swapcache.store.opening import open_store
-from swapcache.store.store import Store
+from swapcache.store.store import Store, now
 from tests.perf import hook_cost
 from tests.perf.unsealed import digest, keyring, seal, trust, witness
 
@@ -70,6 +70,9 @@ def fill(home: Path, records: int) -> Store:
     project = home / "verified"
     project.mkdir()
     store = open_store(identity.identify("claude-code", str(home / ".claude"), str(project)))
+    with store.writing():
+        made = sessions.add_session(store.db, "s1", "s1", None, now())
+        assert sessions.add_source(store.db, made.number, "/t.jsonl", 0).number == 1
     for first in range(0, records, BATCH):
         numbers = range(first, min(first + BATCH, records))
         with store.writing() as writer:
