@@ -33,7 +33,8 @@ class New(NamedTuple):
     """They were not read because the bound was reached, not because their end is missing."""
 
 
-def _edges(file: int, cursor: int) -> tuple[str, str]:
+def edges_of(file: int, cursor: int) -> tuple[str, str]:
+    """Hashes of the first and the last 4 KB before `cursor` of an open file."""
     size = min(EDGE, cursor)
     return seal.sha256(os.pread(file, size, 0)), seal.sha256(os.pread(file, size, cursor - size))
 
@@ -42,7 +43,7 @@ def edges(path: str, cursor: int) -> tuple[str, str]:
     """Hashes of the first and the last 4 KB before `cursor`. Raises SourceError."""
     file = files.open_regular(path)
     try:
-        return _edges(file, cursor)
+        return edges_of(file, cursor)
     finally:
         os.close(file)
 
@@ -64,14 +65,14 @@ def read_new(source: Source, limit: int = BATCH) -> New:
     try:
         size = os.fstat(file).st_size
         if source.cursor and (
-            size < source.cursor or _edges(file, source.cursor) != (source.head, source.tail)
+            size < source.cursor or edges_of(file, source.cursor) != (source.head, source.tail)
         ):
             return New([], source, True, size, True)
         rows, cursor, pending, more = lines.read(file, source.cursor, limit)
         if not rows:
             return New([], source, False, pending, False)
         name = source.format or formats.sniff(rows, source.path).name
-        head, tail = _edges(file, cursor)
+        head, tail = edges_of(file, cursor)
         moved = source._replace(cursor=cursor, head=head, tail=tail, format=name)
         return New(rows, moved, False, pending, more)
     finally:

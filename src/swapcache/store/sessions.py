@@ -150,6 +150,11 @@ def _source(row: tuple) -> Source:  # type: ignore[type-arg]  # a row of SQLite'
     return Source(*row)._replace(path=database.unbound(row[2]))
 
 
+def every_source(db: sqlite3.Connection) -> list[Source]:
+    """All generations of all transcripts, in the order in which they were met."""
+    return [_source(row) for row in db.execute(f"SELECT {_SOURCE} FROM source ORDER BY number")]
+
+
 def find_source(db: sqlite3.Connection, number: int, path: str) -> Source | None:
     """The newest generation of a transcript of a session."""
     row = db.execute(

@@ -50,7 +50,7 @@ def connect(path: str) -> sqlite3.Connection:
     return db
 
 
-def _ask(path: str, query: str, *values: str) -> list[tuple[object, ...]]:
+def _ask(path: str, query: str, *values: object) -> list[tuple[object, ...]]:
     """The rows of one query on a connection of its own. Raises SourceError."""
     db = connect(path)
     try:
@@ -126,6 +126,14 @@ def read(source: str, cursor: int, limit: int) -> Events:
     finally:
         db.close()
     return Events(rows, cursor, str(mark[0]) if mark else "", False)
+
+
+def packed(source: str, seq: int) -> bytes | None:
+    """An event's bytes as the host compressed them; None for a plain one. Raises SourceError."""
+    session_id, _, path = source.removeprefix(PREFIX).partition(":")
+    query = "SELECT event_zstd FROM transcript_events WHERE session_id=? AND seq=?"
+    rows = _ask(path, query, session_id, seq)
+    return bytes(rows[0][0]) if rows and isinstance(rows[0][0], bytes) else None
 
 
 def _row(seq: int, plain: str | None, packed: bytes | None, navigation: str | None) -> Row:
