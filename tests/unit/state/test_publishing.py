@@ -66,7 +66,7 @@ def test_a_view_is_published_privately_and_out_of_the_way_of_git(
     assert sorted(os.listdir(project)) == [".git", "context_snapshot"]
 
 
-@pytest.mark.parametrize("mask", [0, 0o77, 0o777])
+@pytest.mark.parametrize("mask", [0, 0o77, 0o277])
 def test_modes_are_private_whatever_the_umask(store: Store, folder: Path, mask: int) -> None:
     before = os.umask(mask)
     try:

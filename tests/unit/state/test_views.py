@@ -179,6 +179,7 @@ def test_without_the_key_nothing_is_said_of_a_view(store: Store) -> None:
     assert views.judge(store, text) == Verdict("NO_KEY", "the key is missing")
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_no_bytes_make_a_verdict_fail(data: bytes) -> None:
     workspace = os.environ["HOME"]
