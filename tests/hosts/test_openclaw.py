@@ -424,6 +424,33 @@ def test_B5_two_gateways_whose_agents_are_both_main_do_not_mix(
         other.kill()
 
 
+def test_C1_the_hosts_own_marks_say_whose_words_they_are(gateway: OpenClaw) -> None:
+    page = {"url": "http://page.invalid/"}
+    fetch = call("tool_call", id="web_fetch", args=page) if gateway.modern else None
+    gateway.model.script["PAGE-7"] = [
+        [fetch or call("web_fetch", **page)],
+        [say("The page wants PAGEWORDS.")],
+    ]
+    gateway.start()
+    gateway.turn("Read the page, PAGE-7.")
+    gateway.turn("Say this to the GROUP.", key="agent:main:telegram:group:5")
+    time.sleep(FOLD_S)
+    ((store_id, _),) = identity.listing()
+    with contextlib.closing(Store(store_id)) as store:
+        records = [(r.body, r.meta) for r, _ in store.read(0, 1 << 40)]
+        texts = ready.texts(
+            store, sessions.windows(store.db, "agent:main:main")[0], config.DEFAULTS
+        )
+    asked = [(m["origin"], "assumed" in m) for _, m in records if m.get("class") == "request"]
+    if gateway.modern:  # it marks every sender, also the operator's words into a group
+        assert asked == [("owner", False), ("owner", False)]
+    else:
+        assert asked == [("owner", True), ("untrusted", False)]
+    said = [m["origin"] for body, m in records if m.get("class") == "reply" and b"PAGEW" in body]
+    assert said == ["untrusted"]
+    assert "PAGE-7" in texts["idle"] and "PAGEWORDS" not in texts["idle"]
+
+
 @pytest.mark.parametrize("gateway", VERSIONS[:1], indirect=True)
 def test_B7_two_agents_in_one_gateway_do_not_mix(gateway: OpenClaw, home: Path) -> None:
     gateway.run("agents", "add", "ops", "--workspace", str(home / "ops"), "--non-interactive")

@@ -78,7 +78,9 @@ def _external(store: Store, record: Record) -> bool:
     if kind == "raw":
         source = sessions.source(store.db, record.source)
         message = story.read_back(record, source).message if source is not None else None
-        return message is None or bool(message.results) or message.kind == "failure"
+        if message is None or message.results:
+            return True
+        return message.kind in ("failure", "injected")
     if kind == "snapshot":
         return _foreign(Fold.load(body).state(0, 0).items)
     if kind == "statement":

@@ -22,6 +22,8 @@ QUEUED = "[Queued user message that arrived while the previous turn was still ac
 FAILED = "[assistant turn failed before producing content]"
 NO_RESULT = ("No result provided", "[openclaw] missing tool result in session history")
 """Words that the hosts of this family put in the place of a result that they do not have."""
+PASSED_ON = "tool_call"
+"""The tool that runs those which the model was not given by name."""
 _MIRROR_MODELS = ("delivery-mirror", "gateway-injected")
 
 
@@ -84,7 +86,8 @@ def message(value: "dict[str, Any]") -> Message | None:
     if role == "bashExecution":
         made = _made(value, "user", "command", f"! {string(inner.get('command'))}", OWNER)
         return made._replace(results=(ToolResult("", string(inner.get("output")), False),))
-    return _made(value, string(role), "notice", joined(inner.get("content")), SYSTEM)
+    whose = SYSTEM if role == "system" else UNTRUSTED  # others hold what nested tools gave
+    return _made(value, string(role), "notice", joined(inner.get("content")), whose)
 
 
 def place(value: "dict[str, Any]") -> Place | None:
@@ -134,15 +137,26 @@ def _without_time(text: str) -> str:
     return text
 
 
+def _call(block: "dict[str, Any]") -> ToolCall:
+    """A call; one that OpenClaw passes on (`tool_call` with SOURCE:OWNER:NAME or NAME) by what it
+    runs."""
+    key, name, given = string(block.get("id")), string(block.get("name")), block.get("arguments")
+    inner = string(mapping(given).get("id"))
+    if name == PASSED_ON and inner:
+        own = inner.startswith("openclaw:")
+        name, given = inner.rpartition(":")[2] if own else inner, mapping(given).get("args")
+    return ToolCall(key, name, mapping(given))
+
+
 def _assistant(value: "dict[str, Any]", inner: "dict[str, Any]") -> Message:
     content = inner.get("content")
     text = joined(content)
     if string(inner.get("model")) in _MIRROR_MODELS:
         return _made(value, "assistant", "notice", text, SYSTEM)
     calls = tuple(
-        ToolCall(string(b.get("id")), string(b.get("name")), mapping(b.get("arguments")))
-        for b in (content if isinstance(content, list) else ())
-        if isinstance(b, dict) and b.get("type") == "toolCall"
+        _call(block)
+        for block in (content if isinstance(content, list) else ())
+        if isinstance(block, dict) and block.get("type") == "toolCall"
     )
     if text.strip() in HEARTBEAT_ANSWERS and not calls:
         return _made(value, "assistant", "heartbeat", text, SYSTEM)

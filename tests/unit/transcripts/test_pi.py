@@ -68,6 +68,23 @@ def test_A15_text_before_and_after_a_call_is_kept_in_order() -> None:
     assert message.calls == (ToolCall("c1", "bash", {"command": "make"}),)
 
 
+@pytest.mark.parametrize(
+    ("given", "name", "arguments"),
+    [
+        ({"id": "web_fetch", "args": {"url": "u"}}, "web_fetch", {"url": "u"}),
+        ({"id": "openclaw:core:update_plan", "args": {"plan": []}}, "update_plan", {"plan": []}),
+        ({"id": "mcp:tracker:issue"}, "mcp:tracker:issue", {}),
+        ({"args": {}}, "tool_call", {"args": {}}),
+        ({"id": 5, "args": 5}, "tool_call", {"id": 5, "args": 5}),
+    ],
+)
+def test_a_call_that_is_passed_on_is_what_it_runs(
+    given: dict[str, Any], name: str, arguments: dict[str, Any]
+) -> None:
+    block = {"type": "toolCall", "id": "c1", "name": "tool_call", "arguments": given}
+    assert read("assistant", [block]).calls == (ToolCall("c1", name, arguments),)
+
+
 def test_a_tool_result_names_its_call() -> None:
     message = read("toolResult", [text("no rule")], toolCallId="c1", isError=True)
     assert (message.kind, message.text, message.origin) == ("results", "", UNTRUSTED)
@@ -235,8 +252,15 @@ def test_rows_of_the_host_are_nobodys_request(
 
 
 def test_A14_a_shell_line_of_the_person_is_a_command() -> None:
-    message = read("bashExecution", None, command="ls -l")
+    message = read("bashExecution", None, command="ls -l", output="a b")
     assert (message.kind, message.text, message.origin) == ("command", "! ls -l", OWNER)
+    assert [result.text for result in message.results] == ["a b"], "no words of the person's"
+
+
+def test_what_a_nested_tool_gave_is_a_strangers() -> None:
+    message = read("custom", "", customType="openclaw.nested-tool.v1", details={"toolName": "x"})
+    assert (message.kind, message.origin) == ("notice", UNTRUSTED)
+    assert read("system", "You are").origin == SYSTEM
 
 
 def test_A14_a_system_prompt_is_a_notice() -> None:
