@@ -35,8 +35,8 @@ def adopt(digest: str, workspace: str | None, store_id: str, dry_run: bool, yes:
             words("this is an older state of a memory of ours: swapcache trust accept-rollback")
             sys.exit(1)
         owner = _owner(store, workspace)
-        words(f"{store.id}: {store.head()[0] + 1} records of {store.identity.host}, agent")
-        words(f"  {store.identity.agent}, in {store.identity.workspace}: {verdict.name}")
+        whose = f"{store.identity.host}, agent {store.identity.agent}, {store.identity.workspace}"
+        words(f"{store.id}: {store.head()[0] + 1} records of {whose}: {verdict.name}")
         if owner[:4] != store.identity[:4]:
             words(f"  will belong to {owner.workspace}{_instead(owner, store)}")
         if dry_run:

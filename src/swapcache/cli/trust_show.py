@@ -109,4 +109,6 @@ TOLD = ("seq", "wall", "event", "owner", "mac", "detail")
 def _said(name: str, value: object) -> str:
     if name == "before" and isinstance(value, dict):
         return f"before that in {value.get('workspace')}"
+    if name == "head" and isinstance(value, list):
+        return f"at record {value[0]}"
     return f"{name} {value}"

@@ -64,15 +64,17 @@ def digest(store: Store) -> str:
     return total.hexdigest()[: trust.DIGEST_SIZE]
 
 
-def proven_by_old_key(store: Store) -> bool:
-    """True when the key that sealed a foreign store lies beside ours and the whole chain holds."""
+def proven_by_old_key(store: Store) -> dict[int, str] | None:
+    """What is left of masked records, when the key that sealed a foreign store lies beside ours and
+    the whole chain holds; else None."""
     try:
         key = seal.read_key(paths.retired_key(store.key_id))
     except FileNotFoundError:
-        return False
+        return None
     ours, store.keys = store.keys, store.derive(key)
     try:
-        return store.keys.id == store.key_id and store.verify().name in ("VERIFIED", "GAP")
+        whole = store.keys.id == store.key_id and store.verify().name in ("VERIFIED", "GAP")
+        return trust.left_of(store) if whole else None
     finally:
         store.keys = ours
 
@@ -84,16 +86,18 @@ def adopt(store: Store, given: str) -> Verdict:
     StoreError.
     """
     verdict = store.check() if store.keys is None else store.verify()
+    left = proven_by_old_key(store)
     more: dict[str, Any] = {
         "digest": given,
         "verdict": verdict.name,
         "detail": verdict.detail,
         "from_key": store.key_id,
-        "proven": proven_by_old_key(store),
+        "proven": left is not None,
         "owner": store.identity._asdict(),
     }
     key = seal.create_key(paths.key_file())
-    _reseal(store, key, "adopt", more, given)
+    masked = trust.left_of(store) if left is None else left
+    _reseal(store, key, "adopt", more, masked, given)
     return store.verify()
 
 
@@ -109,11 +113,18 @@ def rekey(store: Store, old: str, new: str) -> Verdict:
     seq, tag = store.head()
     both = seal.mac(store.keys.head, seal.canon([1, seq, tag, new]))
     more = {"from_key": old, "to_key": new, "head": [seq, tag], "mac": both}
-    _reseal(store, seal.read_key(paths.key_file()), "rekey", more, "")
+    _reseal(store, seal.read_key(paths.key_file()), "rekey", more, trust.left_of(store))
     return store.verify()
 
 
-def _reseal(store: Store, key: bytes, event: str, more: dict[str, Any], given: str) -> None:
+def _reseal(
+    store: Store,
+    key: bytes,
+    event: str,
+    more: dict[str, Any],
+    left: dict[int, str],
+    given: str = "",
+) -> None:
     keys = store.derive(key)
     files.private_directory(paths.witness_dir())
     with files.Lock(paths.lock_file(store.id), store.wait):
@@ -124,7 +135,7 @@ def _reseal(store: Store, key: bytes, event: str, more: dict[str, Any], given: s
                     f"{store.directory} is not what {given} names (it changed since, or the digest "
                     "is another store's); nothing was changed; run: swapcache trust show"
                 )
-            seq, tag, damaged, missing = _seal_all(store, keys)
+            seq, tag, damaged, missing = _seal_all(store, keys, left)
             if damaged or missing:
                 more = {**more, "damaged": damaged[:NAMED], "missing": missing[:NAMED]}
                 more["lost"] = len(damaged) + len(missing)
@@ -162,10 +173,13 @@ def _decided(store: Store, seq: int) -> int:
     return trust.NONE if row is None else trust.newest(seq, trust.parsed(row[0]))
 
 
-def _seal_all(store: Store, keys: seal.Keys) -> tuple[int, str, list[int], list[int]]:
+def _seal_all(
+    store: Store, keys: seal.Keys, left: dict[int, str]
+) -> tuple[int, str, list[int], list[int]]:
     """Seals every record anew; (newest number, its tag, unreadable ones, missing ones).
 
-    A number that is missing gets an empty record: numbers never move.
+    A number that is missing gets an empty record: numbers never move. A record that a text was
+    taken out of keeps the hash that it had: what is left of it is `left`.
     """
     newest = store.db.execute("SELECT max(seq), count(*) FROM record WHERE seq>=0").fetchone()
     last = -1 if newest[0] is None else int(newest[0])
@@ -188,11 +202,18 @@ def _seal_all(store: Store, keys: seal.Keys) -> tuple[int, str, list[int], list[
             if not one.whole:
                 damaged.append(seq)
             sha = seal.sha256(one.body)
+            if left.get(seq) == sha:
+                sha = _sealed_hash(store, seq)
             tag = keys.tag(seq, sha, one.meta, tag)
             size = len(one.body)
             rows.append((bytes.fromhex(sha), one.meta, size, bytes.fromhex(tag), seq))
         store.db.executemany("UPDATE record SET sha=?, meta=?, size=?, tag=? WHERE seq=?", rows)
     return seq, tag, damaged, missing
+
+
+def _sealed_hash(store: Store, seq: int) -> str:
+    (sha,) = store.db.execute("SELECT sha FROM record WHERE seq=?", (seq,)).fetchone()
+    return str(sha.hex())
 
 
 def tag_under(store: Store, key: bytes, newest: int) -> str:

@@ -15,11 +15,13 @@ from click.testing import CliRunner
 
 from swapcache import config, paths
 from swapcache.capture import events
+from swapcache.capture import forget as forgetting
 from swapcache.cli import trust
 from swapcache.errors import SelectionError
 from swapcache.model import Event, Identity
 from swapcache.state import views
 from swapcache.store import identity, keyring, reseal, seal, sessions
+from swapcache.store.forgetting import text_of
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from swapcache.wake import wake
@@ -260,6 +262,19 @@ def test_a_new_key_seals_everything_and_the_old_one_opens_nothing(
     edit(work, f"UPDATE head SET mac='{forger.head_mac(*head)}'")
     edit(work, f"UPDATE store SET key_id='{forger.id}'")
     assert shown(work)["verdict"] == "FOREIGN"
+
+
+def test_what_was_forgotten_stays_proven_under_a_new_key(work: str) -> None:
+    anchor = run("swapcache trust anchor")[1].strip()
+    with contextlib.closing(Store(work)) as store:
+        masked = forgetting.forget(store, text_of("sweep the yard"))
+    assert run("swapcache trust rekey", "--yes")[0] == 0
+    with contextlib.closing(Store(work)) as store:
+        assert store.verify().good
+        found = store.record(masked[0])
+        assert found is not None and found[1] and b"[forgotten]" in found[0].body
+    code, output = run(f"swapcache trust anchor --check {shlex.quote(anchor)}")
+    assert code == 0, output
 
 
 def test_a_change_of_keys_that_was_cut_off_goes_on(work: str, home: Path, project: Path) -> None:
