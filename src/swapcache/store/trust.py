@@ -92,7 +92,10 @@ def left_of(store: Store) -> dict[int, str]:
         sha, chunk, start, size = store.db.execute(
             "SELECT sha, chunk, start, size FROM record WHERE seq=?", (seq,)
         ).fetchone()
-        body = store.chunk(chunk)[start : start + size]
+        try:
+            body = store.chunk(chunk)[start : start + size]
+        except TypeError:
+            continue  # its place is not sealed, and was damaged
         if seal.sha256(body) != sha.hex():
             continue  # what it listed does not verify then
         for number, digest in json.loads(body)["records"].items():
