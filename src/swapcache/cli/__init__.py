@@ -62,17 +62,23 @@ def main() -> None:
     try:
         group.main(prog_name="swapcache", standalone_mode=True)
     except SwapcacheError as problem:
-        click.echo(f"swapcache: {problem}", err=True)
+        _say(str(problem))
         sys.exit(problem.exit_code)
     except sqlite3.DatabaseError as problem:
-        click.echo(f"swapcache: the store is damaged ({problem}); nothing was changed", err=True)
+        _say(f"the store is damaged ({problem}); nothing was changed")
         sys.exit(StoreError.exit_code)
     except UnicodeEncodeError as problem:
-        click.echo(f"swapcache: a name or text is no UTF-8 ({problem.reason})", err=True)
+        _say(f"a name or text is no UTF-8 ({problem.reason})")
         sys.exit(SwapcacheError.exit_code)
     except PermissionError as problem:
-        click.echo(f"swapcache: {problem.filename}: no permission; it is another user's", err=True)
+        _say(f"{problem.filename}: no permission; it is another user's")
         sys.exit(StoreError.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _say(what: str) -> None:
+    from swapcache.cli import options  # a command that works does not need them here
+
+    options.problem(f"swapcache: {what}")

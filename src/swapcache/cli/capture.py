@@ -9,7 +9,7 @@ import click
 from swapcache import config, paths
 from swapcache.capture import capture as capturing
 from swapcache.capture import events, follow
-from swapcache.cli.options import emit, json_option, words
+from swapcache.cli.options import emit, json_option, say, words
 from swapcache.errors import FormatError
 from swapcache.hosts import known
 from swapcache.model import Capture, Damage, Event, Row
@@ -139,7 +139,7 @@ def _print(report: Capture, as_json: bool) -> None:
             }
         )
         return
-    click.echo(
+    say(
         f"session {report.stream}: {report.records} rows, {report.kept} readable, "
         f"{report.messages} messages, {report.new} new; newest record #{report.head}"
     )

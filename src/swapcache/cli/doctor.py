@@ -9,7 +9,7 @@ import click
 from swapcache import paths
 from swapcache.cli import checks, host_checks, setup
 from swapcache.cli.finding import Finding
-from swapcache.cli.options import emit, json_option, words
+from swapcache.cli.options import emit, json_option, say, words
 from swapcache.cli.status import mark
 from swapcache.errors import SwapcacheError
 from swapcache.hosts import edits, injectors
@@ -49,7 +49,7 @@ def command(hosts: tuple[str, ...], fix: bool, dry_run: bool, as_json: bool) -> 
         _print(chosen, found, mended)
         for other in others:
             cost = "" if other.tokens is None else f", {other.tokens} tokens at the last start"
-            click.echo(f"beside us: {other.name} in {other.where}{cost}")
+            say(f"beside us: {other.name} in {other.where}{cost}")
     if found:
         sys.exit(1)
 
@@ -78,14 +78,14 @@ def _mend(finding: Finding, dry_run: bool) -> str:
 
 def _print(chosen: tuple[str, ...], found: list[Finding], mended: list[str]) -> None:
     for host, version in host_checks.programs().items():
-        click.echo(f"{host} {version}")
+        say(f"{host} {version}")
     if not chosen:
         words("no host calls us: swapcache setup")
     for line in mended:
-        click.echo(line)
+        say(line)
     for number, finding in enumerate(found, 1):
-        click.echo(f"{number}. {finding.check}: {finding.what}")
-        click.echo(f"   why it matters: {finding.why}")
-        click.echo(f"   what to do: {finding.fix}")
+        say(f"{number}. {finding.check}: {finding.what}")
+        say(f"   why it matters: {finding.why}")
+        say(f"   what to do: {finding.fix}")
     if not found:
-        click.echo(f"nothing is wrong ({paths.state_dir()})")
+        say(f"nothing is wrong ({paths.state_dir()})")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from swapcache.cli.options import emit, json_option, safe, words
+from swapcache.cli.options import block, emit, json_option, safe, words
 from swapcache.drill import drill
 
 
@@ -33,7 +33,7 @@ def command(session: Path | None, kill_at: int, host: str | None, as_json: bool)
     else:
         outcome = drill.run((session or drill.SHIPPED).resolve(), kill_at)
     if as_json:
-        emit(outcome.as_json() | facts)
+        emit(outcome.as_json() | facts, exact="text")
         return
     killed, wake = outcome.killed, outcome.wake
     words(f"session   {host or 'a recorded one, event by event through the hook'}")
@@ -42,8 +42,8 @@ def command(session: Path | None, kill_at: int, host: str | None, as_json: bool)
     words("without   the next session starts blank (0 tokens)")
     words(
         f"with      {wake['tokens']} tokens, seal {wake['verdict']}, in {outcome.ms:.0f} ms; "
-        "the next session is told:\n"
+        "the next session is told:"
     )
     for key, value in facts.items():
         words(f"{key:<9} {value}")
-    click.echo(str(wake["text"]))
+    block(str(wake["text"]))

@@ -11,14 +11,14 @@ import click
 
 from swapcache import hook, paths
 from swapcache.capture import forget as forgetting
-from swapcache.cli.options import emit, json_option, open_selected, safe, store_options, words
+from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options, words
 from swapcache.errors import SourceError, StoreError
 from swapcache.state import rewriting
+from swapcache.state.neutral import neutralise
 from swapcache.state.views import FOLDER
 from swapcache.store import files, identity, removal, sessions
 from swapcache.store.forgetting import LEAST, Text, names_with, text_of
 from swapcache.store.store import Store
-from swapcache.wake import fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _wanted(text: str) -> Text:
         raise click.UsageError("give one line at a time: lines are stored apart")
     if len(text.strip()) < LEAST:
         raise click.UsageError(f"fewer than {LEAST} characters stand everywhere by chance")
-    return text_of(text, fence.neutralise(text)[0])
+    return text_of(text, neutralise(text)[0])
 
 
 def _one(store: Store, where: forgetting.Found, text: Text, dry_run: bool) -> Place:
@@ -185,13 +185,13 @@ def _print(places: list[Place], others: list[str], transcripts: list[str], as_js
         )
         return
     for place in places:
-        click.echo(
+        say(
             f"{place.store[:8]}  {safe(place.workspace)}: {place.records} records, {place.rows} "
             f"rows, {place.files} files held it; {len(place.left)} places hold it now"
         )
         for line in place.left:
-            click.echo(f"  left: {safe(line)}")
+            say(f"  left: {safe(line)}")
     for path in others:
-        click.echo(f"left: {safe(path)}")
+        say(f"left: {safe(path)}")
     for path in transcripts:
-        click.echo(f"the host's own transcript still holds it: {path}")
+        say(f"the host's own transcript still holds it: {path}")

@@ -2,7 +2,7 @@
 
 import click
 
-from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
+from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options
 from swapcache.model import UNTRUSTED
 from swapcache.state import gate
 from swapcache.state.fold import Fold
@@ -62,7 +62,7 @@ def command(
     for entry in entries:
         mark = "" if entry["verified"] else "  NOT VERIFIED"
         asked_text = " ".join(str(entry.get("asked", "")).split())[:70]
-        click.echo(
+        say(
             f"#{entry['record']:<6} {entry.get('wall') or '-':<25} {str(entry['session'])[:8]:<8} "
             f"{entry.get('open_tasks', 0):>2} open  {asked_text}{mark}"
         )

@@ -1,7 +1,8 @@
 """Options and output that commands share.
 
-Owns --agent, --workspace, --json and how a store is chosen. Promises data on standard output and
-words on standard error. Never opens a store by a guess.
+Owns --agent, --workspace, --json, how a store is chosen, and every print. Promises data on standard
+output, words on standard error, and that no name, path or recorded text steers a terminal, makes a
+line of its own, passes for structure or shows a secret. Never opens a store by a guess.
 """
 
 import json
@@ -12,10 +13,9 @@ from typing import Any, TypeVar
 import click
 
 from swapcache.state.fold import whole
-from swapcache.state.redact import redact
+from swapcache.state.redact import shown
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store
-from swapcache.wake import fence
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,17 +48,48 @@ def open_selected(
     return Store(identity.select(agent, workspace, host, store_id))
 
 
-def emit(value: object) -> None:
-    """Prints data as JSON."""
-    click.echo(whole(json.dumps(value, ensure_ascii=False, indent=2)))
+def emit(value: object, exact: str = "") -> None:
+    """Prints data as JSON. What stands under the key `exact` is a brief: byte for byte."""
+    click.echo(whole(json.dumps(_shown(value, exact), ensure_ascii=False, indent=2)))
+
+
+def _shown(value: object, exact: str) -> object:
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, (list, tuple)):
+        return [_shown(one, exact) for one in value]
+    if isinstance(value, dict):
+        return {
+            shown(str(k)): v if exact and k == exact else _shown(v, exact) for k, v in value.items()
+        }
+    return value
 
 
 def safe(text: str, store: Store | None = None) -> str:
-    """Recorded text that may be printed: secrets masked, nothing that steers a terminal."""
-    key = store.keys.view if store is not None and store.keys is not None else b""
-    return fence.neutralise(redact(text, key))[0]
+    """Recorded text that may be printed, its secrets masked as in the briefs of its store."""
+    return shown(text, store.keys.view if store is not None and store.keys is not None else b"")
+
+
+def one_line(text: str) -> str:
+    """A sentence of ours on one line, whatever the names in it hold."""
+    return shown(text).replace("\n", "⏎ ")
+
+
+def say(text: str) -> None:
+    """Prints a line of data."""
+    click.echo(one_line(text))
+
+
+def block(text: str) -> None:
+    """Prints text of several lines that is safe already: a brief, a record."""
+    click.echo(text)
 
 
 def words(text: str) -> None:
-    """Prints words for a person."""
-    click.echo(text, err=True)
+    """Prints a line of words for a person."""
+    click.echo(one_line(text), err=True)
+
+
+def problem(text: str) -> None:
+    """Prints what went wrong, on as many lines as it has."""
+    click.echo(shown(text), err=True)

@@ -3,7 +3,7 @@
 import click
 
 from swapcache import paths
-from swapcache.cli.options import emit, json_option
+from swapcache.cli.options import emit, json_option, say
 from swapcache.hosts import claude_settings
 
 
@@ -26,4 +26,4 @@ def command(as_json: bool) -> None:
         emit(found)
         return
     for name, path in found.items():
-        click.echo(f"{name:<21} {path}")
+        say(f"{name:<21} {path}")

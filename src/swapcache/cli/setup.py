@@ -11,7 +11,7 @@ import click
 
 from swapcache import config, paths
 from swapcache.cli import proof
-from swapcache.cli.options import safe, words
+from swapcache.cli.options import safe, say, words
 from swapcache.errors import HostError
 from swapcache.hosts import (
     claude_code,
@@ -85,8 +85,8 @@ def command(
                 words(f"not proven on the real program: {problem}")
     if not no_import:
         own_history(chosen)
+    words("installed. From the next session on the state is recorded (restart a running gateway).")
     words(
-        "installed. From the next session on the state is recorded (restart a running gateway).\n"
         "See it: swapcache status, swapcache wake. Stop it: swapcache off. Take it back: "
         "swapcache uninstall"
     )
@@ -124,7 +124,8 @@ def with_guide(text: str) -> str:
 def show(changes: list[edits.Change], chosen: tuple[str, ...]) -> None:
     """Every change, every file that would be made, every other tool at the same place."""
     for change in changes:
-        click.echo(change.diff())
+        for line in change.diff().split("\n"):
+            say(line)
     if not changes:
         words("the hosts' files are as wanted already")
     made = [paths.launcher()]
@@ -211,8 +212,8 @@ def own_history(chosen: tuple[str, ...]) -> None:
         last = next((i.text for i in reversed(items) if i.kind == "request"), "")
         following = next((i.text for i in items if i.kind == "next"), "")
         task = next((i.text for i in items if i.kind == "task" and i.status != "done"), "")
-        click.echo(f"your last session: {past.workspace} ({past.host})")
-        click.echo(f"  last request: {safe(last, store)[:300] or '-'}")
-        click.echo(f"  next: {safe(following or task, store)[:300] or '-'}")
+        say(f"your last session: {past.workspace} ({past.host})")
+        say(f"  last request: {safe(last, store)[:300] or '-'}")
+        say(f"  next: {safe(following or task, store)[:300] or '-'}")
     finally:
         store.close()

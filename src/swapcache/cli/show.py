@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from swapcache.capture import story
-from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
+from swapcache.cli.options import block, emit, json_option, open_selected, safe, say, store_options
 from swapcache.errors import SelectionError
 from swapcache.model import UNTRUSTED, Item, Record
 from swapcache.state import gate
@@ -57,15 +57,16 @@ def command(
                 "size": len(record.body),
                 "external": external,
                 "text": text,
-            }
+            },
+            exact="text",
         )
     else:
-        click.echo(f"record #{record.seq}, {'verified' if good else 'NOT VERIFIED'}")
+        say(f"record #{record.seq}, {'verified' if good else 'NOT VERIFIED'}")
         for key, value in sorted(meta.items()):
-            click.echo(f"  {key}: {' '.join(str(value).split())}")
+            say(f"  {key}: {value}")
         if external:
-            click.echo(EXTERNAL)
-        click.echo(text)
+            say(EXTERNAL)
+        block(text)
     if not good:
         sys.exit(1)
 

@@ -7,7 +7,7 @@ import click
 
 from swapcache.capture import capture, events, process, story
 from swapcache.capture.capture import LEFT
-from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
+from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options
 from swapcache.errors import SelectionError
 from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session
 from swapcache.state import gate
@@ -148,15 +148,15 @@ def _print(
             }
         )
         return
-    click.echo(f"session {gate.handle(session.key)}, seal {verdict.name}")
+    say(f"session {gate.handle(session.key)}, seal {verdict.name}")
     aside = [f"{count} {what}" for what, count in sorted(counters.items()) if what in ASIDE]
     if aside:
-        click.echo(f"  not part of it: {', '.join(aside)}")
+        say(f"  not part of it: {', '.join(aside)}")
     for item in shown:
         status = f" [{item.status}]" if item.status else ""
         origin = "" if item.origin in ("owner", "agent") else f" ({item.origin})"
         text = " ".join(str(_gated(item, store)["text"]).split())
-        click.echo(f"  {item.kind:<9} #{item.record:<6}{text[:200]}{status}{origin}")
+        say(f"  {item.kind:<9} #{item.record:<6}{text[:200]}{status}{origin}")
 
 
 def _gated(item: Item, store: Store) -> dict[str, object]:

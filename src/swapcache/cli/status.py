@@ -10,7 +10,7 @@ import click
 from swapcache import paths
 from swapcache.capture import events
 from swapcache.cli import views
-from swapcache.cli.options import emit, json_option, store_options
+from swapcache.cli.options import emit, json_option, say, store_options
 from swapcache.cli.setup import HOSTS
 from swapcache.errors import SwapcacheError
 from swapcache.hosts import claude_code, edits
@@ -122,30 +122,28 @@ def failures() -> list[dict[str, Any]]:
 
 def _print(value: dict[str, Any]) -> None:
     for host, state in value["hosts"].items():
-        click.echo(f"{host}: {state}")
+        say(f"{host}: {state}")
     if not value["stores"]:
-        click.echo("nothing is recorded yet")
+        say("nothing is recorded yet")
     for store in value["stores"]:
         if store["verdict"] == "UNREADABLE":
-            click.echo(f"{store['id']}: UNREADABLE: {store['detail']}")
+            say(f"{store['id']}: UNREADABLE: {store['detail']}")
             continue
         injected = (
             "" if store["last_injection"] is None else f", injected #{store['last_injection']}"
         )
-        click.echo(
+        say(
             f"{store['verdict']:<10} {store['workspace']}  ({store['host']}, {store['agent']}): "
             f"{store['records']} records, {store['sessions']} sessions, {store['living']} living, "
             f"{store['bytes'] / 1e6:.1f} MB, last {store['last_record'] or '-'}{injected}"
         )
         if store["detail"]:
-            click.echo(f"  {store['detail']}")
+            say(f"  {store['detail']}")
         for line in views.lines([views.Strange(**one) for one in store["views"]]):
-            click.echo(line)
+            say(line)
     if value["spooled"]:
-        click.echo(f"{value['spooled']} bytes wait in the spool {paths.spool_file()}")
+        say(f"{value['spooled']} bytes wait in the spool {paths.spool_file()}")
     for failure in value["failures"]:
-        click.echo(
-            f"failure {failure.get('wall')} {failure.get('event')}: {failure.get('message')}"
-        )
+        say(f"failure {failure.get('wall')} {failure.get('event')}: {failure.get('message')}")
     if value["failures"]:
-        click.echo(f"when they are dealt with, remove {paths.error_log()}")
+        say(f"when they are dealt with, remove {paths.error_log()}")

@@ -7,7 +7,7 @@ import sys
 import click
 
 from swapcache import paths
-from swapcache.cli.options import emit, json_option, open_selected, store_options, words
+from swapcache.cli.options import emit, json_option, open_selected, say, store_options, words
 from swapcache.store import reseal, seal
 from swapcache.store.store import Store
 
@@ -32,11 +32,11 @@ def anchor(
         seq, tag = store.head()
         if line is None:
             text = f"{MARK} 1 {store.uuid} {seq} {tag}"
-            emit({"anchor": text, "verdict": verdict.name}) if as_json else click.echo(text)
+            emit({"anchor": text, "verdict": verdict.name}) if as_json else say(text)
             good, reason = verdict.good, verdict.detail
         else:
             good, reason = _holds(store, line)
-            emit({"good": good, "reason": reason}) if as_json else click.echo(reason)
+            emit({"good": good, "reason": reason}) if as_json else say(reason)
     finally:
         store.close()
     if not good:

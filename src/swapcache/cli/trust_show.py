@@ -8,7 +8,7 @@ import click
 
 from swapcache import paths
 from swapcache.cli import views
-from swapcache.cli.options import emit, json_option, open_selected, store_options
+from swapcache.cli.options import emit, json_option, open_selected, say, store_options
 from swapcache.model import Verdict
 from swapcache.store import reseal, trust
 from swapcache.store.store import Store
@@ -43,21 +43,19 @@ def show(agent: str | None, workspace: str | None, store_id: str | None, as_json
     if as_json:
         emit(value)
     else:
-        click.echo(f"{verdict.name}  {value['workspace']} (agent {value['agent']})")
-        click.echo(f"  records 0 to {seq}, sealed by key {value['sealed_by']}")
-        click.echo(f"  key on this machine: {value['key_here'] or store.key_problem}")
-        click.echo(
-            f"  the witness saw record {verdict.seen}" if verdict.seen >= 0 else "  no witness"
-        )
+        say(f"{verdict.name}  {value['workspace']} (agent {value['agent']})")
+        say(f"  records 0 to {seq}, sealed by key {value['sealed_by']}")
+        say(f"  key on this machine: {value['key_here'] or store.key_problem}")
+        say(f"  the witness saw record {verdict.seen}" if verdict.seen >= 0 else "  no witness")
         for line in _accepted_lines(value["accepted"]):
-            click.echo(line)
+            say(line)
         if verdict.detail:
-            click.echo(f"  {verdict.detail}")
+            say(f"  {verdict.detail}")
         if value["fix"]:
             advice = ADVICE.get(verdict.name, "").format(retired=paths.retired_key(store.key_id))
-            click.echo(f"  what to do: {advice}: {value['fix']}".replace(": : ", ": "))
+            say(f"  what to do: {advice}: {value['fix']}".replace(": : ", ": "))
         for line in views.lines(strange):
-            click.echo(line)
+            say(line)
     if not verdict.good:
         sys.exit(1)
 

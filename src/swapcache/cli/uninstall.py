@@ -10,7 +10,7 @@ import click
 
 from swapcache import paths
 from swapcache.cli import setup
-from swapcache.cli.options import words
+from swapcache.cli.options import say, words
 from swapcache.cli.status import mark
 from swapcache.errors import HostError
 from swapcache.hosts import claude_settings, edits
@@ -37,7 +37,8 @@ def command(hosts: tuple[str, ...], purge: bool, dry_run: bool, yes: bool) -> No
         raise click.UsageError("--purge deletes the memory of all hosts: leave --host out")
     changes, problems = _changes(chosen)
     for change in changes:
-        click.echo(change.diff())
+        for line in change.diff().split("\n"):
+            say(line)
     if not changes:
         words("the hosts' files hold nothing of ours")
     if everything:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from swapcache.capture.corroborate import Corroboration, corroborate
-from swapcache.cli.options import emit, json_option, open_selected, safe, store_options
+from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options
 from swapcache.store.store import Store
 
 SHOWN = 10
@@ -66,13 +66,13 @@ def command(
         )
     else:
         depth = "whole chain" if full or renew_witness else "head and witness"
-        click.echo(f"{verdict.name}  {seq + 1} records, {depth}, {who.host} in {who.workspace}")
+        say(f"{verdict.name}  {seq + 1} records, {depth}, {who.host} in {who.workspace}")
         if verdict.detail:
-            click.echo(f"  {verdict.detail}")
+            say(f"  {verdict.detail}")
         if verdict.seen > verdict.have >= 0:
-            click.echo(f"  proven up to #{verdict.have}, the witness saw #{verdict.seen}")
+            say(f"  proven up to #{verdict.have}, the witness saw #{verdict.seen}")
         for line in _lines(found) if found is not None else ():
-            click.echo(line)
+            say(line)
     if not verdict.good:
         sys.exit(1)
 

@@ -6,7 +6,7 @@ import click
 
 from swapcache import config
 from swapcache.capture import events, process
-from swapcache.cli.options import emit, json_option, open_selected, store_options, words
+from swapcache.cli.options import block, emit, json_option, open_selected, store_options, words
 from swapcache.errors import SealError, SelectionError
 from swapcache.hosts import known
 from swapcache.model import Session
@@ -82,11 +82,14 @@ def command(
         }
         if explain:
             value["row"], value["reasons"] = woken.decision.row, list(woken.decision.reasons)
-        emit(value)
+        emit(value, exact="text")
     else:
         if explain:
             words(f"{woken.form}: {woken.decision.row} ({'; '.join(woken.decision.reasons)})")
-        click.echo(woken.text or "nothing to restore", err=not woken.text)
+        if woken.text:
+            block(woken.text)
+        else:
+            words("nothing to restore")
     if not woken.verdict.good:
         words(f"seal {woken.verdict.name}: {woken.verdict.detail}")
         sys.exit(1)
@@ -148,9 +151,9 @@ def _last(store: Store, as_json: bool) -> None:
     if as_json:
         sizes = {"chars": len(kept.text), "bytes": len(kept.text.encode())}
         total = {"answers": answers, "tokens_total": kept.tokens * answers}
-        emit({**kept._asdict(), **sizes, **total})
+        emit({**kept._asdict(), **sizes, **total}, exact="text")
         return
-    click.echo(kept.text)
+    block(kept.text)
     size = len(kept.text.encode())
     words(
         f"injected {kept.wall} into session {kept.session}: form {kept.form}, cause {kept.cause}, "

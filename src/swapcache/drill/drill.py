@@ -19,11 +19,11 @@ from swapcache.drill import play
 from swapcache.errors import DrillError
 from swapcache.hosts import claude_code, launcher
 from swapcache.state import rules
-from swapcache.state.redact import redact
+from swapcache.state.redact import shown
 from swapcache.store import identity, sessions
 from swapcache.store.store import Store
 from swapcache.transcripts.text import FRAME_CLOSE, FRAME_OPEN
-from swapcache.wake import fence, receipts
+from swapcache.wake import receipts
 
 SHIPPED = Path(__file__).with_name("session.jsonl")
 PLAY_TIMEOUT = 600.0
@@ -139,7 +139,7 @@ def judge(text: str, request: str, call: str) -> None:
     inside = text.partition(FRAME_OPEN)[2].partition(FRAME_CLOSE)[0]
     flat = " ".join(inside.replace("\n  > ", "\n").split())
     for name, wanted in (("the last request", request), ("the interrupted call", call)):
-        masked = redact(" ".join(fence.neutralise(wanted)[0].split()))
+        masked = " ".join(shown(wanted).split())
         start = masked.partition("[redacted:")[0][:60].strip()
         if start and start not in flat:
             missing.append(f"{name} ({start!r})")

@@ -26,6 +26,9 @@ EDIT_TOOLS = {
 SHELL_TOOLS = ("bash", "exec", "exec_command", "shell", "run_shell_command", "terminal")
 STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancelled": "cancelled"}
 
+SECRETS_ZH = ("密码", "口令", "密钥", "令牌")
+SECRETS = ("password", "passwd", "passphrase", "secret", "token", "key", "pwd", *SECRETS_ZH)
+
 FACT_LIMIT = 160
 TOOL_LIMIT, TOOL_WORDS = 64, 7
 """Characters and words of a tool's name: servers put their own name before it."""
@@ -55,6 +58,8 @@ def facts(text: str) -> list[str]:
         named, before = before, word.lower().strip("\"'")
         if word.isalpha() or len(word) < 3 or _names_secret(named):
             continue
+        if not word.isascii() and _tells_secret(word):
+            continue
         for token in (word,) if word.isascii() else _pieces(word):
             name, equals, value = token.partition("=")
             parts = [token]
@@ -68,13 +73,20 @@ def facts(text: str) -> list[str]:
 
 
 def _names_secret(word: str) -> bool:
-    """True for `bearer`, `token:`, `db_password=` and alike: what follows is nobody's business."""
+    """True for `bearer`, `token:`, `--token`, `db_password=`: what follows is nobody's business."""
     if word in ("bearer", "basic"):
         return True
-    if not word.endswith((":", "=")):
-        return False
-    name = word.rstrip(":=\"' ")
-    return name.endswith(("password", "passwd", "secret", "token", "key", "pwd"))
+    name = word.rstrip(":=：＝是为\"' ")
+    return (name != word or word.startswith("-")) and name.endswith(SECRETS)
+
+
+def _tells_secret(word: str) -> bool:
+    """True for `密码：x1` and alike: Chinese text has no blank before what follows."""
+    return any(
+        word[word.index(name) + len(name) :][:1] in ("：", ":", "＝", "=", "是", "为")
+        for name in SECRETS_ZH
+        if name in word
+    )
 
 
 def _pieces(word: str) -> list[str]:

@@ -1,15 +1,16 @@
 """Snapshots: the state as a file that people and other programs read.
 
 Owns the form of latest.json: the original eight keys as plain strings, then schema, session, items
-and seal. Promises that its words are masked, that none are a stranger's, and that it is never
-larger than what is read of such a file. Never writes (publishing.py) and never judges (views.py).
+and seal. Promises that its words are neutral and masked, that none are a stranger's, and that it is
+never larger than what is read of such a file. Never writes (publishing.py) and never judges
+(views.py).
 """
 
 import json
 
 from swapcache.model import Item, WorkingState
 from swapcache.state import gate, rules
-from swapcache.state.redact import redact
+from swapcache.state.redact import shown
 from swapcache.state.views import LIMIT
 from swapcache.store import seal
 
@@ -37,13 +38,13 @@ def texts(state: WorkingState, *kinds: str, status: tuple[str, ...] = ()) -> lis
 def view(
     store: "Store", keys: seal.Keys, state: WorkingState, session: str, heartbeat_hours: int
 ) -> str:
-    """latest.json as text, sealed, secrets masked; of untrusted words what the gate lets pass. What
-    is too long is cut, then left out."""
-    items = [Item(*_masked([*i], keys.view)) for i in gate.passed(state)]
-    named = _masked(session, keys.view)
+    """latest.json as text, sealed; its words neutral and masked, of untrusted ones what the gate
+    lets pass. What is too long is cut, then left out."""
+    items = [Item(*_shown(i, keys.view)) for i in gate.passed(state)]
+    agent, named = shown(store.identity.agent, keys.view), shown(session, keys.view)
     while True:
         own = state._replace(items=tuple(items))
-        value = _value(store, own, named, heartbeat_hours)
+        value = _value(store, own, agent, named, heartbeat_hours)
         text = sealed(store, keys, value, store.head()[0])
         size = len(text.encode("utf-8", "replace"))
         if size <= LIMIT or not items:
@@ -52,7 +53,7 @@ def view(
 
 
 def _shorter(items: list[Item], size: int) -> list[Item]:
-    """Masked items in less room: long texts cut, and where all are short the older half gone."""
+    """Items in less room: long texts cut, and where all are short the older half gone."""
     longest = max(len(i.text) for i in items)
     if longest > SHORT:
         room = max(SHORT, min(longest // 2, longest * LIMIT // size))
@@ -62,11 +63,11 @@ def _shorter(items: list[Item], size: int) -> list[Item]:
 
 
 def _value(
-    store: "Store", own: WorkingState, session: str, heartbeat_hours: int
+    store: "Store", own: WorkingState, agent: str, session: str, heartbeat_hours: int
 ) -> "dict[str, Any]":
     unknown = [f"outcome unknown: {t}" for t in texts(own, "unknown")]
     value: dict[str, Any] = {
-        "agent_name": store.identity.agent,
+        "agent_name": agent,
         "last_run_ts": max((i.wall for i in own.items), default="") or store.created,
         "current_tasks": texts(own, "task", status=("open", "active")) + texts(own, "request"),
         "recent_discussions": texts(own, "discussed", "reply"),
@@ -107,12 +108,6 @@ def sealed(store: "Store", keys: seal.Keys, value: "dict[str, Any]", seq: int) -
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _masked(value: "Any", key: bytes) -> "Any":
-    """`value` with the secrets in its strings masked."""
-    if isinstance(value, str):
-        return redact(value.encode("utf-8", "replace").decode(), key)  # no half characters
-    if isinstance(value, list):
-        return [_masked(v, key) for v in value]
-    if isinstance(value, dict):
-        return {k: _masked(v, key) for k, v in value.items()}
-    return value
+def _shown(item: Item, key: bytes) -> "list[Any]":
+    """An item's fields, neutral and masked: other programs put them before a model."""
+    return [shown(field, key) if isinstance(field, str) else field for field in item]

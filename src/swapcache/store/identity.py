@@ -170,6 +170,7 @@ def select(
         f"  --store {name[:8]}  {i.workspace}  ({i.host}, agent {i.agent}, {i.state_dir})"
         for name, i in fitting or stores
     ]
+    lines = [line.replace("\n", "⏎ ") for line in lines]  # a name is no line of its own
     what = "several stores fit" if fitting else "no store fits"
     raise SelectionError("\n".join([f"{what}; choose one of:", *lines]))
 

@@ -26,20 +26,38 @@ def strip_frames(text: str, *, closed: bool = False) -> str:
     With `closed` only whole ones: a person who names a marker is heard to the end.
     """
     at = text.find(FRAME_OPEN)
+    ends = _ends(text) if at >= 0 else {}
+    kept: list[str] = []
+    done, spoken = 0, False
     while at >= 0:
         start = at + len(FRAME_OPEN)
         mark = text[start : start + MARK_SIZE]
-        ends = text.startswith(FRAME_END, start + MARK_SIZE) or len(text) <= start + MARK_SIZE
-        whole = f"{FRAME_CLOSE}{mark}{FRAME_END}" in text[start:]
-        cut = not whole and closed and text[:at].strip()  # a person's words stand before it
-        if mark.strip("0123456789abcdef") or not ends or cut:
-            at = text.find(FRAME_OPEN, start)
-            continue
-        closing = f"{FRAME_CLOSE}{mark}{FRAME_END}"
-        end = text.find(closing, start)
-        text = text[:at] + (text[end + len(closing) :] if end >= 0 else "")
-        at = text.find(FRAME_OPEN, at)
-    return text
+        opened = text.startswith(FRAME_END, start + MARK_SIZE) or len(text) <= start + MARK_SIZE
+        if opened and not mark.strip("0123456789abcdef"):
+            spoken = spoken or bool(text[done:at].strip())
+            after = ends.get(mark, [])
+            while after and after[-1] < start:
+                after.pop()
+            if not after and not (closed and spoken):  # cut short; no person's words before it
+                return "".join([*kept, text[done:at]])
+            if after:
+                kept.append(text[done:at])
+                done = start = after[-1]
+        at = text.find(FRAME_OPEN, start)
+    return "".join([*kept, text[done:]])
+
+
+def _ends(text: str) -> dict[str, list[int]]:
+    """Where blocks end, by mark, the first one last."""
+    found: dict[str, list[int]] = {}
+    at = text.rfind(FRAME_CLOSE)
+    while at >= 0:
+        start = at + len(FRAME_CLOSE)
+        if text.startswith(FRAME_END, start + MARK_SIZE):
+            end = start + MARK_SIZE + len(FRAME_END)
+            found.setdefault(text[start : start + MARK_SIZE], []).append(end)
+        at = text.rfind(FRAME_CLOSE, 0, at)
+    return found
 
 
 def fenced(text: str) -> bool:
@@ -58,12 +76,15 @@ def fenced(text: str) -> bool:
 def strip_tag(text: str, tag: str) -> str:
     """`text` without <tag>...</tag> parts that a host put around its own words."""
     opening, closing = f"<{tag}>", f"</{tag}>"
-    while (at := text.find(opening)) >= 0:
+    kept: list[str] = []
+    done = 0
+    while (at := text.find(opening, done)) >= 0:
         end = text.find(closing, at)
         if end < 0:
             break
-        text = text[:at] + text[end + len(closing) :]
-    return text
+        kept.append(text[done:at])
+        done = end + len(closing)
+    return "".join([*kept, text[done:]])
 
 
 def joined(content: "Any", kind: str = "text") -> str:

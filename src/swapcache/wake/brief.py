@@ -12,7 +12,7 @@ import unicodedata
 from swapcache.context.tokens import estimate
 from swapcache.model import UNTRUSTED, Item, NamedTuple, WorkingState
 from swapcache.state import gate
-from swapcache.state.redact import redact
+from swapcache.state.redact import shown
 from swapcache.wake import fence, labels
 
 TYPE_CHECKING = False
@@ -58,14 +58,6 @@ class _Page:
         self.omitted = 0
         self.key = key
 
-    def safe(self, text: str) -> str:
-        """`text` neutralised, then masked: nothing invisible may hide a secret from the mask."""
-        return redact(fence.neutralise(text)[0], self.key)
-
-    def flat(self, text: str) -> str:
-        """`text` on one line; made safe after that, since joining lines may join a marker."""
-        return self.safe(" ".join(text.split()))
-
     def line(self, text: str) -> bool:
         """Adds a line if it fits."""
         cost = estimate(text) + 1
@@ -78,7 +70,7 @@ class _Page:
 
     def section(self, label: str, texts: Iterable[str]) -> None:
         """A label and its entries; entries that do not fit are counted."""
-        entries = [self.flat(t) for t in texts]
+        entries = [flat(t, self.key) for t in texts]
         if not entries:
             return
         if len(entries) == 1 and self.line(f"{label}: {entries[0]}"):
@@ -87,15 +79,15 @@ class _Page:
         if not self.line(f"{label}:"):
             self.omitted += len(entries)
             return
-        shown = sum(self.line(f"- {entry}") for entry in entries)
-        if not shown:
+        fitting = sum(self.line(f"- {entry}") for entry in entries)
+        if not fitting:
             self.lines.pop()
             self.left, self.chars = room
-        self.omitted += len(entries) - shown
+        self.omitted += len(entries) - fitting
 
     def packed(self, label: str, texts: list[str]) -> None:
         """Short entries on one line, as many as fit."""
-        entries = [self.flat(t) for t in texts]
+        entries = [flat(t, self.key) for t in texts]
         line = f"{label}: "
         shown = 0
         for entry in entries:
@@ -109,23 +101,28 @@ class _Page:
 
     def quote(self, label: str, text: str, share: int, cut: str) -> bool:
         """A text with its own line ends, cut to about `share` tokens."""
-        shown = self.safe(text)
+        whole = shown(text, self.key)
         room = min(share, self.left - estimate(label) - 4)
-        if estimate(_quoted(shown)) > room or len(_quoted(shown).encode()) > self.chars - 80:
+        if estimate(_quoted(whole)) > room or len(_quoted(whole).encode()) > self.chars - 80:
             limit = self.chars - 80 - len(label.encode())
-            shown = _longest(
-                shown,
+            whole = _longest(
+                whole,
                 lambda head: (
                     estimate(_quoted(head + cut)) <= room
                     and len(_quoted(head + cut).encode()) <= limit
                 ),
             )
-            shown = shown + cut if shown else ""
-        body = _quoted(shown)
+            whole = whole + cut if whole else ""
+        body = _quoted(whole)
         if body and self.line(f"{label}:\n{body}"):
             return True
         self.omitted += 1
         return False
+
+
+def flat(text: str, key: bytes) -> str:
+    """`text` on one line; made safe after that, since joining lines may join a marker."""
+    return shown(" ".join(text.split()), key)
 
 
 def _quoted(text: str) -> str:
@@ -176,13 +173,16 @@ def full(
     key: bytes,
     tail: list[str],
 ) -> Brief:
-    """The whole state. `head` comes first, `tail` (other sessions) before the recall line."""
+    """The whole state. `head` comes first, `tail` (other sessions) before the recall line.
+
+    `head` is ours and may look like ours: what others wrote in it is `flat` already.
+    """
     say = labels.TEXT[language(state)]
     withheld = gate.withheld(state)
     closing = _withheld(withheld, say, budget)
     page = _Page(budget, key, say, closing)
     for line in head:
-        page.line(page.flat(line))
+        page.line(" ".join(line.split()))
     requests = _of(state, "request")
     _next(page, state, say, answered or not requests)
     tasks = [i for i in _of(state, "task") if i.status in ("open", "active")]
@@ -205,11 +205,11 @@ def full(
             int(budget * REPLY_SHARE),
             say["cut"].format(record=last.record),
         )
-    older = [page.safe(i.text) for i in reversed(requests[:-1])]
+    older = [shown(i.text, key) for i in reversed(requests[:-1])]
     earlier = [t if (cut := clip(t, 60)) == t else f"{cut}…" for t in older]
     page.section(say["earlier"], earlier)
     for line in tail:
-        page.line(page.flat(line))
+        page.line(flat(line, key))
     return _finish(page, say, len(withheld), closing)
 
 
@@ -220,9 +220,9 @@ def _withheld(items: list[Item], say: dict[str, str], budget: int) -> list[str]:
     text = say["withheld"].format(count=len(items))
     stubs = [gate.stub(i) for i in reversed(items[-STUBS:])]
     forms = []
-    for shown in range(len(stubs), 0, -1):
-        rest = len(items) - shown
-        forms.append(f"{text}: {' · '.join(stubs[:shown])}" + (f" · +{rest}" if rest else ""))
+    for number in range(len(stubs), 0, -1):
+        rest = len(items) - number
+        forms.append(f"{text}: {' · '.join(stubs[:number])}" + (f" · +{rest}" if rest else ""))
     room = estimate(text) + max(estimate(stubs[0]), int(budget * STUB_SHARE)) + 3
     return [*(form for form in forms if estimate(form) <= room), text]
 
@@ -287,13 +287,16 @@ def delta(
     budget: int,
     key: bytes,
 ) -> Brief | None:
-    """Only what a resumed conversation does not hold; None when that is nothing."""
+    """Only what a resumed conversation does not hold; None when that is nothing.
+
+    `head` is ours, see `full`.
+    """
     say = labels.TEXT[language(state)]
     if not (lost or elsewhere or any(i.kind == "unknown" for i in state.items)):
         return None
     page = _Page(budget, key, say)
     for line in head:
-        page.line(page.flat(line))
+        page.line(" ".join(line.split()))
     calls(page, state, finished, say)
     if lost:
         page.quote(say["lost-request"], lost, int(budget * REQUEST_SHARE), "…")
@@ -302,10 +305,10 @@ def delta(
 
 
 def lines(texts: list[str], budget: int, key: bytes) -> Brief:
-    """A few lines without a state: pointers, other sessions."""
+    """A few sentences of ours without a state: pointers, other sessions."""
     page = _Page(budget, key, labels.TEXT["en"])
     for text in texts:
-        if not page.line(page.flat(text)):
+        if not page.line(flat(text, key)):
             page.omitted += 1
     return _wrap(page, 0)
 

@@ -8,6 +8,7 @@ session's work is shown to nobody else. Never waits for a model or a network.
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from swapcache import paths
 from swapcache.capture import capture, events
@@ -157,7 +158,8 @@ def tell(
             done = provisional.get("finished", {})
             made = brief.full(head, state, done, answered, limit, key, tail)
         elif decision.form == "delta" and subject is not None:
-            made = _delta(store, found, head + moved, state, provisional, limit, key)
+            head += [brief.flat(line, key) for line in moved]
+            made = _delta(store, found, head, state, provisional, limit, key)
         elif decision.form in ("pointer", "living"):
             seal = [] if verdict.good else head[:1]
             made = _pointer(found, decision, verdict, say, at, limit, key, [*seal, *tail])
@@ -200,22 +202,23 @@ def _head(
     partly: bool,
 ) -> list[str]:
     lines = []
+    flat = partial(brief.flat, key=store.keys.view if store.keys else b"")
     if verdict.good and store.keys:
         text = say["verified" if budget >= 300 else "verified-short"]
         workspace = store.identity.workspace.rstrip("/").rpartition("/")[2] or "/"
         lines.append(
             text.format(
                 seq=verdict.have,
-                agent=store.identity.agent,
-                workspace=workspace,
+                agent=flat(store.identity.agent),
+                workspace=flat(workspace),
                 key=store.keys.id,
             )
         )
     else:
         fix = trust.FIXES.get(verdict.name, trust.SHOW)
         text = say["partly" if partly else "unverified"]
-        lines.append(text.format(verdict=verdict.name, detail=verdict.detail, fix=fix))
-    lines.append(say["at"].format(at=times.shown(at) or "-", cause=cause))
+        lines.append(text.format(verdict=verdict.name, detail=flat(verdict.detail), fix=fix))
+    lines.append(say["at"].format(at=flat(times.shown(at)) or "-", cause=flat(cause)))
     if budget >= 300:
         lines.append(say["wins"])
     if decision.stale:

@@ -1,12 +1,18 @@
 """Secrets are masked by kind, the same one alike; what only looks like one stays."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapcache.state.redact import redact
+import swapcache
+from swapcache.state.redact import redact, shown
+from tests.unit.makers import quick
+from tests.unit.state import secret_lines
+from tests.unit.state.secret_lines import KEYS, LONG, ORDINARY, PASS, PLACES, made
 
 MASK = re.compile(r"\[redacted:([a-z]+):([0-9a-f]{8})\]")
 KEY = b"k" * 32
@@ -129,3 +135,155 @@ def test_C3_no_surroundings_bring_a_secret_back(
     shown = redact(f"{before} {case[1]} {after}", KEY)
     assert case[1] not in shown
     assert "[redacted:" in shown
+
+
+# -- the corpora -----------------------------------------------------------------------------------
+
+AROUND = [
+    "{}",
+    "use {} here",
+    '{{"a": "{}"}}',
+    "密钥是{}。",
+    "x\\n{}\\ny",
+    "`{}`.",
+    "token={}",
+    "({})",
+]
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("around", AROUND)
+def test_C3_a_known_form_has_its_kind_wherever_it_stands(name: str, around: str) -> None:
+    kind, secret = KEYS[name]
+    masked = redact(around.format(secret), KEY)
+    assert secret not in masked
+    assert [kind] == [m.group(1) for m in MASK.finditer(masked)]
+    assert masked.replace(MASK.search(masked)[0], secret) == around.format(secret)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("line", "secret"), PLACES, ids=[str(n) for n in range(len(PLACES))])
+def test_C3_a_secret_behind_a_name_vanishes_and_its_line_stays(line: str, secret: str) -> None:
+    masked = redact(line, KEY)
+    assert secret not in masked
+    assert MASK.search(masked)
+    assert redact(masked, KEY) == masked, "a mask is not masked again"
+    assert redact(masked, b"other key") == masked
+    assert masked.startswith(line[:3])
+
+
+@pytest.mark.parametrize("line", ORDINARY)
+def test_C3_ordinary_lines_stay_byte_for_byte(line: str) -> None:
+    assert redact(line, KEY) == line
+    assert redact(f"before\n{line}\nafter", KEY) == f"before\n{line}\nafter"
+    assert redact(json.dumps({"text": line}), KEY) == json.dumps({"text": line})
+
+
+def test_the_corpora_are_large() -> None:
+    assert len(KEYS) + len(PLACES) > 100
+    assert len(ORDINARY) > 80
+
+
+def test_C3_our_own_source_and_docs_hold_nothing_to_mask() -> None:
+    root = Path(swapcache.__file__).parents[2]
+    files = [f for part in ("src", "docs", "scripts") for f in (root / part).rglob("*")]
+    texts = [
+        f.read_text(errors="replace")
+        for f in files
+        if f.suffix in ("", ".py", ".md", ".js")
+        if f.is_file()
+    ]
+    assert len(texts) > 100 or not (root / "docs").is_dir()
+    assert [redact(text) for text in texts] == texts
+
+
+# -- hidden, cut, wrapped, escaped -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u200b", "\u00ad", "\x1b[0m", "\u2060", "\x00", "\u3164", "\x08"]
+)
+@pytest.mark.parametrize("name", ["openai", "github", "aws", "jwt", "telegram"])
+def test_C3_nothing_invisible_hides_a_secret(hidden: str, name: str) -> None:
+    secret = KEYS[name][1]
+    assert shown(secret[:9] + hidden + secret[9:], KEY) == redact(secret, KEY)
+    assert PASS not in shown(f"pass{hidden}word={PASS[:3]}{hidden}{PASS[3:]}", KEY)
+
+
+@pytest.mark.parametrize("name", ["openai", "github", "google ai", "aws", "jwt", "slack bot"])
+def test_C3_escapes_of_json_hide_no_secret_and_change_no_mask(name: str) -> None:
+    secret = KEYS[name][1]
+    escaped = "".join(f"\\u{ord(c):04x}" if n % 3 == 1 else c for n, c in enumerate(secret))
+    row = f'{{"text": "{escaped}", "more": "\\u4e2d\\u0022"}}'
+    assert redact(row, KEY) == f'{{"text": "{redact(secret, KEY)}", "more": "\\u4e2d\\u0022"}}'
+    assert redact(f'{{"\\u0070assword": "{PASS}"}}', KEY).count("[redacted:value:") == 1
+
+
+PREFIXED = [n for n, (kind, s) in KEYS.items() if kind in ("key", "github", "package", "google")]
+
+
+@pytest.mark.parametrize("name", [n for n in PREFIXED if "." not in KEYS[n][1]])
+def test_C3_a_key_whose_end_was_cut_off_is_masked(name: str) -> None:
+    secret = KEYS[name][1]
+    start = secret[: max(20, len(secret) // 2)]
+    for cut in (f"…and {start}", f"{start}… more"):
+        assert start[-8:] not in redact(cut, KEY)
+
+
+def test_C3_a_private_key_has_one_mask_however_its_lines_are_wrapped() -> None:
+    pem = secret_lines.PEM
+    wraps = [
+        pem,
+        pem.replace("\n", " "),
+        pem.replace("\n", "\r\n"),
+        pem.replace("\n", "\\n"),
+        json.dumps(json.dumps(pem))[3:-3],
+        pem.replace("\n", "\n  > "),
+    ]
+    assert len({MASK.search(redact(text, KEY))[0] for text in wraps}) == 1  # type: ignore[index]
+    for text in wraps:
+        assert redact(f"a {text} b", KEY) == f"a {redact(pem, KEY)} b"
+    assert secret_lines.BODY[70:90] not in redact(pem[:300], KEY)
+
+
+def test_C3_the_same_secret_has_the_same_hex_wherever_it_stands() -> None:
+    lines = [line for line, secret in PLACES if secret == PASS]
+    digests = [MASK.findall(redact(line, KEY))[0][1] for line in lines]
+    assert len(set(digests)) == 1 and len(digests) > 20
+    token = KEYS["github"][1]
+    places = [token, f"token={token}", f"https://{token}@host", f"Authorization: Bearer {token}"]
+    masks = [MASK.search(redact(line, KEY))[0] for line in places]  # type: ignore[index]
+    assert len(set(masks)) == 1, "what has a form of its own has its kind everywhere"
+
+
+@given(st.sampled_from([*PLACES, *((s, s) for _, s in KEYS.values())]), st.text(max_size=40))
+def test_C3_masking_twice_is_masking_once(case: tuple[str, str], around: str) -> None:
+    once = shown(f"{around} {case[0]} {around}", KEY)
+    assert case[1] not in once
+    assert shown(once, KEY) == once
+
+
+PREFIXES = ["token=", "token1=", "token=(1", "password", "password=(", 'password="', "secret_"]
+PREFIXES += ["--token ", "eyJ", "-eyJ", "eyJaaaaaaaaa.", "sk-", "sk-a-", "://", "://a:b@", "curl "]
+PREFIXES += [
+    "-----BEGIN PRIVATE KEY-----",
+    "12345678:AA",
+    "bearer ",
+    "cookie: a=",
+    "\\u0041",
+    "密码",
+]
+
+
+@pytest.mark.parametrize("hostile", PREFIXES)
+def test_a_megabyte_of_any_prefix_takes_less_than_a_second(hostile: str) -> None:
+    text = (hostile * 1_000_000)[:1_000_000]
+    assert quick(lambda: redact(text, KEY))
+
+
+def test_C3_a_secret_longer_than_what_is_judged_goes_to_its_end() -> None:
+    secret = made(3000)
+    assert redact(f"password={secret} end", KEY).endswith("] end")
+    assert redact(f'{{"token": "{secret}"}}', KEY).endswith(']"}')
+    assert secret[-20:] not in redact(f"token={secret}", KEY) + redact(
+        f"token='{LONG}{secret}'", KEY
+    )

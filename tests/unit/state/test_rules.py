@@ -254,3 +254,24 @@ def test_the_line_that_says_what_failed_is_found(output: str, line: str) -> None
 def test_an_error_line_is_one_line_of_at_most_160_characters(output: str) -> None:
     assert len(rules.error_line(output)) <= 160
     assert "\n" not in rules.error_line(output)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "deploy --token 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "deploy --api-key=9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "login -password 9fceb02d",
+        "密码：9fceb02d0ae598e9",
+        "口令是 9fceb02d0ae598e9",
+        "数据库密钥=9fceb02d0ae598e9",
+        "令牌： 9fceb02d0ae598e9",
+    ],
+)
+def test_C3_what_stands_behind_the_name_of_a_secret_is_no_fact(line: str) -> None:
+    assert rules.facts(line) == []
+
+
+def test_facts_beside_the_name_of_a_secret_are_found() -> None:
+    assert rules.facts("the token file is src/token.py") == ["src/token.py"]
+    assert rules.facts("密码文件在conf/app.ini里") == ["conf/app.ini"]

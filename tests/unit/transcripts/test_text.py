@@ -4,8 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swapcache.transcripts.text import joined, mapping, string, strip_frames, strip_tag
+from swapcache.transcripts.text import (
+    FRAME_CLOSE,
+    FRAME_END,
+    FRAME_OPEN,
+    joined,
+    mapping,
+    string,
+    strip_frames,
+    strip_tag,
+)
 from swapcache.wake import fence
+from tests.unit.makers import quick
 
 PLAIN = st.text(max_size=40).filter(lambda text: "<<<" not in text)
 
@@ -72,3 +82,30 @@ def test_A15_all_text_blocks_are_joined_in_order(content: object, text: str) -> 
 def test_values_of_another_type_are_taken_for_absent() -> None:
     assert [string(v) for v in ("x", 5, None, ["x"])] == ["x", "", "", ""]
     assert [mapping(v) for v in ({"a": 1}, [1], None, "x")] == [{"a": 1}, {}, {}, {}]
+
+
+def test_a_mark_of_another_block_does_not_end_ours() -> None:
+    one, two = "a" * 32, "b" * 32
+    text = (
+        f"{FRAME_OPEN}{one}{FRAME_END}x{FRAME_CLOSE}{two}{FRAME_END}y{FRAME_CLOSE}{one}{FRAME_END}z"
+    )
+    assert strip_frames(text) == "z"
+    assert strip_frames(f"hello {text.removesuffix('z')[:60]}", closed=True).startswith("hello <<<")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        FRAME_OPEN,
+        f"{FRAME_OPEN}{'a' * 32}{FRAME_END}",
+        f"{FRAME_CLOSE}{'a' * 32}{FRAME_END}",
+        f"{FRAME_OPEN}{'a' * 32}{FRAME_END}{FRAME_CLOSE}{'a' * 32}{FRAME_END}",
+        "<system-reminder>",
+        "<system-reminder></system-reminder>x",
+    ],
+)
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_megabyte_of_marks_takes_less_than_a_second(piece: str, closed: bool) -> None:
+    text = "words " + (piece * 100_000)[:1_000_000]
+    assert quick(lambda: strip_tag(strip_frames(text, closed=closed), "system-reminder"))
+    assert quick(lambda: strip_tag(text, "system-reminder"))
