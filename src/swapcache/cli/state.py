@@ -9,7 +9,7 @@ from swapcache.capture import capture, events, process, story
 from swapcache.capture.capture import LEFT
 from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options
 from swapcache.errors import SelectionError
-from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session
+from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session, Verdict
 from swapcache.state import gate
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
@@ -83,12 +83,15 @@ def command(
         session = choose(store, key)
         if stated and not dry_run:
             _state(store, session, stated)
-        fold = _fold(store, session)
+        fold, whole = _fold(store, session)
         if stated and dry_run:
             text = json.dumps(stated, ensure_ascii=False)
             fold.add(Message("assistant", "statement", text, AGENT, now()), -1)
         items = fold.state(session.number, session.last).items
-        _print(store, session, items, fold.counters, as_json)
+        verdict = store.check()
+        if verdict.good and not whole:
+            verdict = Verdict("MODIFIED", "the chain behind this state", verdict.have)
+        _print(store, session, items, fold.counters, verdict, as_json)
     finally:
         store.close()
 
@@ -124,9 +127,14 @@ def _state(store: Store, session: Session, stated: dict[str, list[str]]) -> None
         ledger.save()
 
 
-def _fold(store: Store, session: Session) -> Fold:
+def _fold(store: Store, session: Session) -> tuple[Fold, bool]:
+    """(the state, whether the chain behind it is whole)."""
     row = sessions.load_state(store.db, store.keys, session.number)
-    return Fold.load(row[1]) if row is not None else story.refold(store, session)[0]
+    row, whole = capture.newest_state(store, session, row)
+    if row is not None:
+        return Fold.load(row[1]), whole
+    told = story.refold(store, session)
+    return told.fold, whole and told.whole
 
 
 def _print(
@@ -134,10 +142,10 @@ def _print(
     session: Session,
     items: tuple[Item, ...],
     counters: dict[str, int],
+    verdict: Verdict,
     as_json: bool,
 ) -> None:
     shown = [i for kind in ORDER for i in items if i.kind == kind]
-    verdict = store.check()
     if as_json:
         emit(
             {

@@ -299,8 +299,8 @@ def _delta(
         after = other.last > max(me.last, -1 if last is None else last)
         if other.number == me.number or not after or events.living(store, other) is not False:
             continue
-        theirs = scenes.known(store, other)[0]
-        for item in theirs.items:
+        theirs = scenes.known(store, other)
+        for item in theirs.state.items if theirs.whole else ():
             text = gate.shown(item) if item.kind in ("change", "commit", "done") else ""
             if text and item.record > me.last:
                 text = f"commit (tool output) {text}" if item.kind == "commit" else text
