@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("shared machine")  # how long an example takes is noise
+settings.load_profile("shared machine")
 
 REAL_HOME = os.path.expanduser("~")
 CLEARED = (

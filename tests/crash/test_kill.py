@@ -40,6 +40,7 @@ def test_A16_hooks_killed_at_random_instants_lose_nothing(home: Path, project: P
     payload: dict[str, object] = {"session_id": "s1", "transcript_path": str(rows.path)}
     chance = random.Random(7)
     acknowledged = killed = 0
+    assert hook("SessionStart", payload, project).wait() == 0  # the store is there from now on
     for number in range(ROUNDS):
         rows.user(f"request {number}")
         rows.say(f"answer {number}")

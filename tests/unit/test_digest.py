@@ -31,7 +31,7 @@ def test_the_vectors_of_rfc_4231(key: bytes, data: bytes, wanted: str) -> None:
     assert digest.mac(key, data) == wanted
 
 
-@settings(database=None, deadline=None, max_examples=300)
+@settings(database=None, max_examples=300)
 @given(st.binary(max_size=200), st.binary(max_size=300))
 def test_they_are_the_standard_librarys(key: bytes, data: bytes) -> None:
     assert digest.sha256(data) == hashlib.sha256(data).hexdigest()

@@ -100,9 +100,7 @@ ROW = st.tuples(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plan=st.lists(ROW, max_size=14))
 def test_the_state_row_equals_a_fold_of_the_records(
     plan: list[tuple[str, int, bool]], tmp_path_factory: pytest.TempPathFactory, home: Path

@@ -133,7 +133,7 @@ def in_many_runs(messages: list[Message], cuts: set[int]) -> Fold:
     return fold
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(MESSAGES, st.sets(st.integers(0, 20)))
 def test_one_run_or_many_know_the_same_things(messages: list[Message], cuts: set[int]) -> None:
     once, often = folded(*messages), in_many_runs(messages, cuts)
@@ -143,13 +143,13 @@ def test_one_run_or_many_know_the_same_things(messages: list[Message], cuts: set
     assert (once.tainted, once.answered) == (often.tainted, often.answered)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(MESSAGES, st.sets(st.integers(0, 20)))
 def test_one_run_or_many_give_the_same_text(messages: list[Message], cuts: set[int]) -> None:
     assert folded(*messages).dump() == in_many_runs(messages, cuts).dump()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(MESSAGES)
 def test_dump_and_load_are_inverse(messages: list[Message]) -> None:
     text = folded(*messages).dump()
@@ -165,7 +165,7 @@ def test_a_state_of_the_first_version_is_read() -> None:
     assert texts(fold.state(1, 2), "error") == ["Bash: make: make: *** error"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(OBJECTS, max_size=6))
 def test_A10_rows_of_any_content_never_raise(rows: list[dict[str, Any]]) -> None:
     for reader in (claude_code.message, pi.message):
@@ -178,7 +178,7 @@ def test_A10_rows_of_any_content_never_raise(rows: list[dict[str, Any]]) -> None
         assert Fold.load(text).dump() == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(MESSAGES)
 def test_words_of_strangers_never_become_intentions(messages: list[Message]) -> None:
     known = state(*messages)

@@ -30,7 +30,7 @@ def test_a_view_verifies_in_its_own_store(store: Store) -> None:
     assert said(store, view(store)) == "VERIFIED"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_an_edit_of_any_value_is_seen(data: st.DataObject) -> None:
     workspace = os.environ["HOME"]
@@ -179,7 +179,7 @@ def test_without_the_key_nothing_is_said_of_a_view(store: Store) -> None:
     assert views.judge(store, text) == Verdict("NO_KEY", "the key is missing")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_no_bytes_make_a_verdict_fail(data: bytes) -> None:
     workspace = os.environ["HOME"]

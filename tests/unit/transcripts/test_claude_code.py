@@ -51,7 +51,7 @@ def answer(key: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": key, "content": content} | more
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(OBJECTS)
 def test_A10_any_object_gives_a_message_or_none_and_never_raises(value: dict[str, Any]) -> None:
     message = claude_code.message(value)

@@ -62,7 +62,7 @@ def damages(rows: list[Row]) -> list[str]:
     return [row.reason for row in rows if row.reason]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(FILES, st.integers(1, 200))
 def test_the_rows_joined_are_the_bytes_that_were_read_at_any_bound(data: bytes, limit: int) -> None:
     with tempfile.TemporaryFile() as file:
@@ -74,7 +74,7 @@ def test_the_rows_joined_are_the_bytes_that_were_read_at_any_bound(data: bytes, 
     assert b"\n" not in data[cursor:], "only an unfinished last line stays for later"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(FILES, st.integers(1, 200))
 def test_every_row_has_a_value_or_a_reason_or_is_blank(data: bytes, limit: int) -> None:
     with tempfile.TemporaryFile() as file:
@@ -86,7 +86,7 @@ def test_every_row_has_a_value_or_a_reason_or_is_blank(data: bytes, limit: int) 
         assert (row.value is not None) + bool(row.reason) + blank == 1, row
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.dictionaries(st.text(max_size=6), st.text(max_size=9), max_size=3), min_size=1),
     st.sampled_from([b"\n", b"\r\n"]),

@@ -40,7 +40,7 @@ def text(value: str) -> dict[str, str]:
     return {"type": "text", "text": value}
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(OBJECTS)
 def test_A10_any_object_gives_a_message_or_none_and_never_raises(value: dict[str, Any]) -> None:
     message = pi.message(value)

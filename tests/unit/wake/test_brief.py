@@ -93,7 +93,7 @@ def check_frame(made_brief: Brief, budget: int) -> None:
     assert len(re.findall("<<<(?:END )?SWAPCACHE ", made_brief.text)) == 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(STATES, BUDGETS, st.booleans())
 def test_B2_any_state_fits_any_budget_in_exactly_one_frame(
     known: WorkingState, budget: int, answered: bool
@@ -101,7 +101,7 @@ def test_B2_any_state_fits_any_budget_in_exactly_one_frame(
     check_frame(full(known, budget, answered), budget)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(STATES, BUDGETS, st.booleans())
 def test_the_most_important_comes_first(known: WorkingState, budget: int, answered: bool) -> None:
     text = full(known, budget, answered).text
@@ -111,7 +111,7 @@ def test_the_most_important_comes_first(known: WorkingState, budget: int, answer
     assert order == sorted(order)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(STATES, BUDGETS)
 def test_strangers_words_are_shown_as_tool_output_only(known: WorkingState, budget: int) -> None:
     shown = full(known, budget)
@@ -126,7 +126,7 @@ def test_strangers_words_are_shown_as_tool_output_only(known: WorkingState, budg
     assert shown.withheld == sum(i.kind not in ("error", "commit") for i in withheld)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(1, 200), BUDGETS)
 def test_B2_what_was_left_out_is_counted(count: int, budget: int) -> None:
     tasks = [item("task", f"step {n} of the plan", "open", key=str(n)) for n in range(count)]
@@ -134,7 +134,7 @@ def test_B2_what_was_left_out_is_counted(count: int, budget: int) -> None:
     assert shown.text.count("of the plan") + shown.omitted == count
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(ITEMS, min_size=60, max_size=60), st.integers(200, 1200))
 def test_B2_a_line_says_how_much_was_left_out(items: list[Item], budget: int) -> None:
     known = state(*items)
@@ -160,14 +160,14 @@ def test_B2_a_page_filled_to_its_end_still_says_what_was_left_out(words: str, bu
         assert budget < 300 or say["withheld"].format(count=1) in shown.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(TEXTS, max_size=30), BUDGETS)
 def test_B2_a_few_lines_fit_too(texts: list[str], budget: int) -> None:
     shown = brief.lines(texts, budget, KEY)
     check_frame(shown, budget)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(STATES, TEXTS, st.lists(TEXTS, max_size=10), BUDGETS)
 def test_B2_a_delta_fits_too(
     known: WorkingState, lost: str, elsewhere: list[str], budget: int
