@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("shared machine")  # how long an example takes is noise
+settings.register_profile("shared machine", deadline=None)  # how long an example takes is noise
 settings.load_profile("shared machine")
 
 REAL_HOME = os.path.expanduser("~")
