@@ -93,7 +93,8 @@ def found(text: str) -> "Iterator[tuple[int, int, str, str]]":
         quoted = _compiled(_QUOTED).match(text, at)
         if quoted is not None:
             begin, end = quoted.span(quoted.lastgroup or 0)
-            value = text[begin : min(end, begin + JUDGED)].rstrip("\\")
+            end = begin + len(text[begin:end].rstrip("\\"))  # it belongs to the quote's escape
+            value = text[begin : min(end, begin + JUDGED)]
         else:
             if at > run:  # many names may stand in one run of characters: its end is sought once
                 bare = _compiled(_BARE).match(text, at)

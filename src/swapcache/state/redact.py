@@ -157,6 +157,12 @@ _RULES = {
         "asic ASIC",
         rf"(?i:authorization){_NAMES}(?i:basic)[ \t]++(?P<s>[\w+/]{{6,}}+=*+)",
     ),
+    "authorization": (
+        "value",
+        "uthorization UTHORIZATION",
+        rf"(?i:authorization){_NAMES}(?:(?i:token|apikey|key|bot)[ \t]++)?+"
+        r"(?P<s>(?!AWS4)(?=[A-Za-z_-]{0,60}+[0-9])[\w.~+/=-]{16,}+)",
+    ),
     "cookie": (
         "cookie",
         "ookie OOKIE",

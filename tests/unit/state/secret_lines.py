@@ -80,6 +80,8 @@ PLACES = [  # (line, secret)
     (f"Authorization: Bearer {LONG}", LONG),
     (f"-H 'authorization: bearer {made(24)}'", made(24)),
     (f"Authorization: Basic {base64.b64encode(b'me:' + PASS.encode()).decode()}", "bWU6"),
+    (f"Authorization: token {LONG}", LONG),
+    (f'{{"Authorization": "{LONG}"}}', LONG),
     (f"Cookie: session={made(32)}; theme=dark", made(32)),
     (f"Set-Cookie: sid={made(26)}; Path=/; HttpOnly", made(26)),
     (f"AccountName=a;AccountKey={LONG}+/==;EndpointSuffix=core", LONG),

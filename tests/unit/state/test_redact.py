@@ -284,6 +284,7 @@ def test_C3_a_secret_longer_than_what_is_judged_goes_to_its_end() -> None:
     secret = made(3000)
     assert redact(f"password={secret} end", KEY).endswith("] end")
     assert redact(f'{{"token": "{secret}"}}', KEY).endswith(']"}')
+    assert redact(f'{{\\"token\\": \\"{secret}\\"}}', KEY).endswith(']\\"}')
     assert secret[-20:] not in redact(f"token={secret}", KEY) + redact(
         f"token='{LONG}{secret}'", KEY
     )
