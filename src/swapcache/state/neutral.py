@@ -100,20 +100,9 @@ _HEADER = {
     "alpaca": r"(?<=##[ ])(?:Instruction|Response|Input)[ ]?+:",
 }
 _HINTS = (
-    *(
-        "seal",
-        "封印",
-        "next",
-        "下一步",
-        "human",
-        "assistant",
-        "system",
-        "internal]",
-        "系",
-        "システム",
-    ),
-    *("agents.md", "context from", "instruction", "response", "input"),
-)
+    "seal 封印 next 下一步 human assistant system internal] 系 システム agents.md from: instruction"
+    " response input"
+).split()
 """Without one of these there is no header."""
 
 
@@ -205,9 +194,10 @@ def _marks(match: "re.Match[str]", text: str) -> bool:
         return True
     alone, given = rest.strip() in (">", "/>"), rest.rstrip().endswith("=")
     if tag in _TAGS or tag.replace("-", "_").partition("_")[0] in _ROLES:
-        return alone or given or not rest or (rest[0] == "=" and tag in ("function", "tool"))
+        value = rest[:1] == "=" and tag in ("function", "tool")  # <function=name>
+        return alone or given or value or not rest
     if tag in ("invoke", "parameter"):
-        return rest[0:1] == "=" or rest.split() in (["name="], ["name", "="])
+        return rest[:1] == "=" or rest.split() in (["name="], ["name", "="])
     if tag == "permissions":
         return rest.split() == ["instructions>"]
     return alone and (tag in _TOKENS or tag.startswith(_NUMBERED))
