@@ -45,12 +45,12 @@ def is_name(token: str) -> bool:
     return all(rules.words(part) <= WORDS for part in parts) and rules.words(token) <= 3 * WORDS
 
 
-def call(name: str, line: str) -> str:
-    """A call whose line is untrusted: its names, and of a command the program, what it is told to
-    do (`git push`), options and assignments. Any other word is left out."""
-    shell = name.lower() in rules.SHELL_TOOLS
-    known, kept, words, place = frozenset(names(line)), list[str](), 0, 0
-    for word in line.split():
+def line(tool: str, text: str) -> str:
+    """What of a call's untrusted line may be shown: its names, and of a command the program, what
+    it is told to do (`git push`), options and assignments. Any other word is left out."""
+    shell = tool.lower() in rules.SHELL_TOOLS
+    known, kept, words, place = frozenset(names(text)), list[str](), 0, 0
+    for word in text.split():
         bare = word.strip("'\"`()[]{},;").rstrip(".")
         does = place == 1 and bare.isalpha() and bare.islower() and len(bare) <= DOES
         option = shell and (place == 0 or does or bare[:1] == "-" or "=" in bare.strip("="))
@@ -62,7 +62,7 @@ def call(name: str, line: str) -> str:
         elif kept[-1:] != ["…"]:
             kept.append("…")
         place = 0 if word[-1] in "&|;(" else place + 1
-    return f"{name}: {quoted(' '.join(kept))}" if set(kept) - {"…"} else name
+    return " ".join(kept) if set(kept) - {"…"} else ""
 
 
 def handle(key: str) -> str:
@@ -99,8 +99,9 @@ def shown(item: Item) -> str:
     if item.kind == "name":
         return quoted(item.text)
     if item.kind == "unknown":
-        name, _, line = item.text.partition(": ")
-        return call(name, line)
+        name, _, said = item.text.partition(": ")
+        words = line(name, said)
+        return f"{name}: {quoted(words)}" if words else name
     return ""
 
 
@@ -133,4 +134,5 @@ def withheld(state: WorkingState) -> list[Item]:
 
 def stub(item: Item) -> str:
     """What stands in the place of words that are withheld: `swapcache show N` shows them fenced."""
-    return f"#{item.record} {item.kind} {len(item.text)} chars sha {digest(item.text)}"
+    kind = "call" if item.kind == "unknown" else item.kind
+    return f"#{item.record} {kind} {len(item.text)} chars sha {digest(item.text)}"

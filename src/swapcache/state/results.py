@@ -54,7 +54,8 @@ def fold_in(fold: Fold, message: Message, record: int) -> None:
 def _named(name: str, line: str) -> str:
     from swapcache.state import gate  # rarely needed
 
-    return gate.call(name, line)
+    words = gate.line(name, line)
+    return f"{name}: {words}" if words else name
 
 
 def _effects(

@@ -50,7 +50,6 @@ HOSTS = {
             (
                 ("origin", "kind"),
                 {
-                    "human": OWNER,
                     "auto-continuation": SYSTEM,
                     "plugin": SYSTEM,
                     "task-notification": UNTRUSTED,
@@ -63,7 +62,8 @@ HOSTS = {
                 },
                 "",
             ),
-            (("isMeta",), {True: SYSTEM}, ""),
+            (("isMeta",), {True: SYSTEM}, ""),  # also what a command of the owner's expands to
+            (("origin", "kind"), {"human": OWNER}, ""),
             (
                 ("promptSource",),
                 {"typed": OWNER, "queued": OWNER, "suggestion_accepted": OWNER, "sdk": OWNER},

@@ -218,7 +218,8 @@ def _head(
         fix = trust.FIXES.get(verdict.name, trust.SHOW)
         text = say["partly" if partly else "unverified"]
         lines.append(text.format(verdict=verdict.name, detail=flat(verdict.detail), fix=fix))
-    lines.append(say["at"].format(at=flat(times.shown(at)) or "-", cause=flat(cause)))
+    why = cause if cause in policy.CAUSES else "unknown"
+    lines.append(say["at"].format(at=flat(times.shown(at)) or "-", cause=why))
     if budget >= 300:
         lines.append(say["wins"])
     if decision.stale:

@@ -143,6 +143,8 @@ def test_A14_a_compact_summary_is_no_request_and_holds_anybodys_words(
         ({"origin": {"kind": "task-notification"}}, "notice", UNTRUSTED, False),
         ({"turnOrigin": "task_notification"}, "notice", UNTRUSTED, False),
         ({"turnOrigin": "scheduled"}, "notice", SYSTEM, False),
+        ({"origin": {"kind": "human"}, "isMeta": True}, "notice", SYSTEM, False),
+        ({"origin": {"kind": "peer"}, "isMeta": True}, "request", UNTRUSTED, False),
         ({"origin": {"kind": "auto-continuation"}}, "notice", SYSTEM, False),
     ],
 )
