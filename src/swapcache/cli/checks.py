@@ -16,16 +16,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from swapcache import config, paths
-from swapcache.cli import host_checks, views
+from swapcache.cli import host_checks, store_checks
 from swapcache.cli.finding import Finding
 from swapcache.cli.status import failures
 from swapcache.errors import (
     ConfigError,
     HostError,
     KeyProblem,
-    NewerSchemaError,
-    OlderSchemaError,
-    SwapcacheError,
 )
 from swapcache.hosts import edits
 from swapcache.hosts import openclaw_config as openclaw
@@ -33,14 +30,11 @@ from swapcache.store import (
     files,
     identity,
     keyring,
-    migration,
-    opening,
     removal,
     seal,
     times,
-    trust,
 )
-from swapcache.store.store import Store, now
+from swapcache.store.store import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,9 +64,9 @@ def every(hosts: tuple[str, ...]) -> list[Finding]:
         found += host_checks.plugin()
     for store_id, owner in identity.listing():
         try:
-            found += _store(store_id, owner.workspace)
+            found += store_checks.store(store_id, owner.workspace)
         except sqlite3.DatabaseError as problem:
-            found.append(_damaged(store_id, owner.workspace, problem))
+            found.append(store_checks.damaged(store_id, owner.workspace, problem))
     return [*found, *_notes(), *_spool(), *_errors()]
 
 
@@ -215,75 +209,7 @@ def _owner() -> Iterator[Finding]:
             )
 
 
-# -- the memory ------------------------------------------------------------------------------------
-
-
-def _store(store_id: str, workspace: str) -> Iterator[Finding]:
-    try:
-        store = Store(store_id)
-    except NewerSchemaError as problem:
-        yield Finding(
-            "schema",
-            str(problem),
-            "hooks spool what comes until then",
-            "upgrade swapcache",
-        )
-        return
-    except OlderSchemaError as problem:
-        yield Finding(
-            "schema",
-            str(problem),
-            "hooks spool what comes until then",
-            "swapcache doctor --fix",
-            partial(migration.upgrade, store_id),
-        )
-        return
-    except SwapcacheError as problem:
-        if not isinstance(problem, KeyProblem):  # that one is found once, not for every store
-            yield _damaged(store_id, workspace, problem)
-        return
-    try:
-        verdict = store.check()
-        if verdict.name == "GAP":
-            yield Finding(
-                "witness",
-                f"{workspace}: {verdict.detail}",
-                "a rollback could not be told from the truth",
-                "swapcache doctor --fix writes a new one if the whole chain verifies",
-                partial(_renew, store_id),
-            )
-        elif not verdict.good and store.keys is not None:
-            yield Finding(
-                "seal",
-                f"{workspace}: {verdict.name}: {verdict.detail}",
-                "the next session is told that this memory is not proven",
-                trust.FIXES.get(verdict.name, f"{trust.SHOW} names the command, with its digest"),
-            )
-        noted = identity.owner_of(store_id)
-        if store.owner_proven and (noted is None or noted[:4] != store.identity[:4]):
-            yield Finding(
-                "owner file",
-                f"{paths.owner_file(store.directory)} does not name {store.identity.workspace}",
-                "the memory of that workspace is found late, or another one beside it",
-                "swapcache doctor --fix writes what the chain says",
-                opening.correct_owners,
-            )
-        yield from views.findings(store)
-    finally:
-        store.close()
-
-
-def _damaged(store_id: str, workspace: str, problem: Exception) -> Finding:
-    where = f"move {paths.store_dir(store_id)} away; transcripts are read again where they exist"
-    return Finding("store", f"{workspace}: {problem}", "it cannot be read", where)
-
-
-def _renew(store_id: str) -> None:
-    store = Store(store_id)
-    try:
-        store.renew_witness()
-    finally:
-        store.close()
+# -- what waits and what failed --------------------------------------------------------------------
 
 
 def _notes() -> Iterator[Finding]:
