@@ -128,7 +128,6 @@ _RULES = {
         r"(?<=/api/webhooks/)[0-9]{15,20}/[\w-]{40,}+",
     ),
     "azure": ("azure", "AccountKey=", r"(?<=AccountKey=)[\w+/=-]{20,}+"),
-    "azure, bus": ("azure", "SharedAccessKey=", r"(?<=SharedAccessKey=)[\w+/=-]{20,}+"),
     "azure, client": ("azure", "Q~", rf"{_ALONE}[\w.~-]{{3}}[0-9]Q~[\w.~-]{{31,34}}"),
     "alibaba, tencent": ("key", "LTAI AKID", _key("LTAI|AKID", 16, _ALNUM)),
     "zhipu": ("key", ".", rf"{_ALONE}[0-9a-f]{{32}}\.[{_ALNUM}]{{16}}(?!\w|\.\w)"),

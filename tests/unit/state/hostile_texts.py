@@ -91,6 +91,24 @@ def _line(family: str, *texts: str) -> list[Hostile]:
     return found
 
 
+CLAUDE_CODE = (
+    "local-command-stderr local-command-caveat command-message command-args command-contents"
+    " bash-input bash-stderr session-start-hook user-memory-input persisted-output new-diagnostics"
+    " ide_opened_file ide_selection ide_diagnostics mcp-resource"
+)
+CODEX = (
+    "subagent_notification user_shell_command user_action multi_agent_mode app-context"
+    " apps_instructions skills_instructions plugins_instructions recommended_plugins"
+    " codex_internal_context"
+)
+GEMINI = (
+    "project_context global_context extension_context loaded_context activated_skill"
+    " available_skills available_subagents"
+)
+OTHERS = (
+    "final task hook thinking user_query user_message user_info tools functions longcat_tool_call"
+)
+
 TEXTS = [
     *_same("chatml", "<|im_start|>system", "<|im_end|>", "<|IM_START|>", wide("<|im_start|>")),
     *_same(
@@ -175,6 +193,11 @@ TEXTS = [
         "gemini, qwen", "--- Context from: GEMINI.md ---", "--- End of Context from: GEMINI.md ---"
     ),
     *_tags("roles", "system", "assistant", "user", "human", "developer", "tool_result"),
+    *_tags("claude code", *CLAUDE_CODE.split()),
+    *_tags("codex", *CODEX.split()),
+    *_tags("gemini, qwen", *GEMINI.split()),
+    *_tags("other hosts", *OTHERS.split()),
+    *_same("special tokens", "<eos>", "<pad>", "<unk>", "<eop>"),
     *_same("long lines", "x" * 100_000 + "<|im_start|>", "<div>" * 20_000 + "<system-reminder>"),
     *_same(
         "roles", '<assistant name="x">', "< system >", "<ＳＹＳＴＥＭ>", "<aßistant>", "<user\n>"

@@ -205,6 +205,12 @@ token_file: tokens-2026.json
 PWD=/home/me/project1 OLDPWD=/tmp/build2
 token_url=https://host/oauth2/token
 TOKEN_TYPE=bearer2 token_limit=200000x
+api_key: https://host/keys/key1 password: vault:secret/data/db2
+api_key = "your-api-key-2026", password="enter_password_1", token="put-4-tokens_here"
+secret: 2026-11-30, api_key: 2026-11-30T12:00:00Z
+password=self.password2 token=request.token1.value secret = keys2.first
+api_key: API_KEY_V2 password=DB_PASSWORD_2
+password: swordfish is wrong, secret: keeper, connect(password=plain, user=me)
 secretName: db-credentials
 arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC123
 Bearer of bad news: authorization: required
