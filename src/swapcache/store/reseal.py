@@ -130,6 +130,7 @@ def _reseal(
     with files.Lock(paths.lock_file(store.id), store.wait):
         try:
             store.db.execute("BEGIN IMMEDIATE")
+            store.forget_chunk()  # what is sealed is what lies there now
             if given and digest(store) != given:
                 raise SealError(
                     f"{store.directory} is not what {given} names (it changed since, or the digest "
