@@ -35,7 +35,7 @@ _LOOSE = (
 _CONTROLS = {
     "colour, cursor": r"\x1b\[[0-?]*+[ -/]*+[@-~]",
     "title, link, device": r"\x1b[\]PX^_][^\x00-\x1f\x7f-\x9f]{0,512}+(?:\x07|\x1b\\|\x9c)",
-    "other escape": r"\x1b(?:[ -/]{1,4}+[0-~]|[0-~])?",
+    "other escape": r"\x1b[^\w\s]?",  # no letter: it may begin a word, maybe a secret's name
     "line": r"(?P<line>[\x0b\x0c\x85])",
     "control": r"[\x00-\x08\x0e-\x1f\x7f-\x9f]",
 }

@@ -63,7 +63,8 @@ _RULES = {
     "sk- of others": (
         "key",
         "sk-",
-        rf"{_LEFT}sk-(?:[{_ALNUM}]{{20,}}+|(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{20,}}+)",
+        rf"{_LEFT}sk-(?:[{_ALNUM}]{{20,}}+|(?=[A-Za-z_-]{{0,40}}+[0-9])[\w-]{{20,}}+"
+        rf"|(?:[a-z]{{1,20}}+-){{1,3}}+[{_ALNUM}]{{24,}}+)",
     ),
     "hugging face, groq, replicate": ("key", "hf_ gsk_ r8_", _key("hf_|gsk_|r8_", 30, _ALNUM)),
     "other models": (
