@@ -29,6 +29,7 @@ from swapcache.store import filing, sessions
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer
 from swapcache.transcripts import formats, origins
+from swapcache.transcripts.tree import Back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,8 +212,13 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
         if message is not None and ledger.shared:
             message = origins.in_shared(message)
         place = reader.place(row.value) if reader.place and row.value is not None else None
-        if place is not None:
-            meta["msg_id"] = place.id
+        again = False
+        if isinstance(place, Back):
+            branched, place = True, None
+        elif place is not None:
+            again = place.again(fold.leaf)
+            if place.name:
+                meta["msg_id"] = place.name
         if message is not None:
             meta["class"], meta["role"] = message.kind, message.role
             meta["origin"] = fold.origin_of(message)
@@ -228,8 +234,8 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
             branched = branched or not place.follows(fold.leaf)
             fold.leaf = place.leaf or ""
         if message is not None:
-            messages += dialogue(message)
-            ledger.add(message, seq)
+            messages += dialogue(message) and not again
+            ledger.add(retold(message) if again else message, seq)
     if records:
         ledger.writer.append(records)
         ledger.last = ledger.writer.seq
@@ -239,6 +245,11 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
 def dialogue(message: Message) -> bool:
     """True for what counts as a message of the conversation."""
     return message.kind in COUNTED and not message.sidechain
+
+
+def retold(message: Message) -> Message:
+    """The newest message as its host tells it once more: it counts once."""
+    return message._replace(kind="more")
 
 
 def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:

@@ -17,6 +17,7 @@ from swapcache.model import NamedTuple, Source
 from swapcache.store import database, sessions, trust
 from swapcache.store.store import Store
 from swapcache.transcripts import formats
+from swapcache.transcripts.tree import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -266,6 +267,6 @@ def _id_reader(source: Source) -> Callable[[dict[str, Any]], str]:
         if message is not None:
             return message.id
         place = reader.place(value) if reader.place else None
-        return place.id if place is not None else ""
+        return place.name if isinstance(place, Place) else ""
 
     return id_of

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 
-from swapcache.capture.capture import LEFT, STATEMENTS, dialogue
+from swapcache.capture.capture import LEFT, STATEMENTS, dialogue, retold
 from swapcache.errors import FormatError
 from swapcache.model import Message, NamedTuple, Record, Session, Source
 from swapcache.state.fold import Fold
 from swapcache.store import sessions
 from swapcache.store.store import Store
 from swapcache.transcripts import formats, lines
-from swapcache.transcripts.tree import Place, Tree
+from swapcache.transcripts.tree import Back, Place, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Told(NamedTuple):
 
     seq: int
     message: Message | None
-    place: Place | None
+    place: Place | Back | None
     good: bool = True
     """Its seal verifies; one that does not tells nothing."""
 
@@ -46,22 +46,28 @@ class Refolded(NamedTuple):
 def refold(store: Store, session: Session) -> Refolded:
     """The state made anew from the session's records, as far as they verify."""
     fold, tree, last, whole = Fold(), Tree(), -1, True
+    keys: dict[int, str] = {}
+    again: set[int] = set()
     for told in _tell(store, session):
         last = told.seq
         whole = whole and told.good
-        if told.place is not None:
-            tree.add(told.place)
-        if told.message is not None:
-            fold.add(told.message, told.seq)
+        message = told.message
+        asks = message is not None and message.kind == "request"
+        keys[told.seq], more = tree.take(told.place, asks)
+        if more:
+            again.add(told.seq)
+        if message is not None:
+            fold.add(retold(message) if told.seq in again else message, told.seq)
     left = tree.left()
     if left:  # rare: only a transcript with branches is read twice
         fold = Fold()
         for told in _tell(store, session):
-            if told.message is not None and told.place is not None and told.place.id in left:
-                if dialogue(told.message):
+            message = told.message
+            if message is not None and keys.get(told.seq) in left:
+                if dialogue(message) and told.seq not in again:
                     fold.count(LEFT)
-            elif told.message is not None:
-                fold.add(told.message, told.seq)
+            elif message is not None:
+                fold.add(retold(message) if told.seq in again else message, told.seq)
     fold.leaf = tree.leaf
     return Refolded(fold, last, whole)
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -17,6 +18,7 @@ from swapcache.store import files, identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from swapcache.transcripts import formats, lines
+from swapcache.transcripts.tree import Tree
 
 
 @click.command()
@@ -102,12 +104,23 @@ def _count(path: str, session: str, reader: formats.Format) -> Capture:
     finally:
         os.close(file)
     lost = tuple(Damage(r.start, len(r.raw), r.reason) for r in rows if r.reason)
-    made = [reader.message(r.value) for r in rows if r.value is not None]
-    messages = sum(
-        1 for m in made if m is not None and m.kind in capturing.COUNTED and not m.sidechain
-    )
-    report = Capture(session, len(rows), len(made), 0, messages, lost, -1, "", pending)
+    values = [row.value for row in rows if row.value is not None]
+    told = messages(values, reader)
+    report = Capture(session, len(rows), len(values), 0, told, lost, -1, "", pending)
     return _with_tail(report, path)
+
+
+def messages(values: list[dict[str, Any]], reader: formats.Format) -> int:
+    """Messages of dialogue on the branch that the host goes on with, each once."""
+    tree, told = Tree(), []
+    for value in values:
+        message = reader.message(value)
+        asks = message is not None and message.kind == "request"
+        key, again = tree.take(reader.place(value) if reader.place else None, asks)
+        if message is not None and capturing.dialogue(message) and not again:
+            told.append(key)
+    left = tree.left()
+    return sum(key not in left for key in told)
 
 
 def _from_stdin(host: str, key: str) -> str:

@@ -51,9 +51,9 @@ class Fold:
         self.items: dict[str, dict[str, Item]] = {}
         """By kind, then by key; the newest last."""
         self.calls: dict[str, list[Any]] = {}
-        """Calls without a result, by id: [tool, target, record, wall, changed path, verb,
-        command line, requests made so far, tasks of a plan tool, origin of its words, where its
-        result comes from (origins.source)]."""
+        """Calls without a result, by id: [tool, target, record, wall, changed paths, verbs (a line
+        each), command line, requests made so far, tasks of a plan tool, origin of its words, where
+        its result comes from (origins.source)]."""
         self.counters: dict[str, int] = {}
         self.tainted = False
         """Strangers' words have come into this turn."""
@@ -61,6 +61,8 @@ class Fold:
         """The last request got an answer."""
         self.leaf = ""
         """Id of the newest row of the branch that the host goes on with, where it keeps a tree."""
+        self.compacted = ""
+        """Id of the newest compaction, where it has one: a host may repeat it at every start."""
 
     @classmethod
     def load(cls, text: str) -> "Fold":
@@ -74,10 +76,12 @@ class Fold:
         fold.counters = value["counters"]
         fold.tainted, fold.answered = value["tainted"], value["answered"]
         fold.leaf = value.get("leaf", "")  # states of the first versions have none
+        fold.compacted = value.get("compacted", "")
         return fold
 
     def dump(self) -> str:
         """The whole state as JSON; equal states give equal text."""
+        more = {"compacted": self.compacted} if self.compacted else {}
         text = json.dumps(
             {
                 "v": VERSION,
@@ -87,6 +91,7 @@ class Fold:
                 "tainted": self.tainted,
                 "answered": self.answered,
                 "leaf": self.leaf,
+                **more,
             },
             ensure_ascii=False,
             separators=(",", ":"),
@@ -240,14 +245,26 @@ def _reply(fold: Fold, message: Message, record: int) -> None:
     fold.answered = fold.answered and not (sources and owners)
     # what stands in one message with such a call was said before its result
     fold.tainted = fold.tainted or origins.NETWORK in sources
+    if message.results:  # of hosts that write a call when it is done
+        results.fold_in(fold, message, record)
     if message.text and not message.calls and owners:
         fold.answered = True
+
+
+def _more(fold: Fold, message: Message, record: int) -> None:
+    """The newest message, told once more by its host with what came of it: it counts once."""
+    if message.role == "assistant":
+        told = fold.counters.get("replies", 0)
+        _reply(fold, message, record)
+        if told:
+            fold.counters["replies"] = told
 
 
 def _call(fold: Fold, call: ToolCall, message: Message, record: int, origin: str) -> str:
     """Keeps a call until its result comes. Gives where that will come from."""
     fold.count("calls")
-    change = rules.changed(call) or ("", "")
+    changes = rules.changed(call)
+    paths = "\n".join(path for path, _ in changes)
     line = rules.cut(rules.target(call), rules.LINE_LIMIT)
     asked = fold.counters.get("requests", 0)
     given, source = rules.command(call), rules.source(call)
@@ -256,7 +273,8 @@ def _call(fold: Fold, call: ToolCall, message: Message, record: int, origin: str
         line,
         record,
         message.wall,
-        *change,
+        paths,
+        "\n".join(verb for _, verb in changes),
         given,
         asked,
         rules.plan(call),
@@ -267,11 +285,11 @@ def _call(fold: Fold, call: ToolCall, message: Message, record: int, origin: str
         del fold.calls[next(iter(fold.calls))]
         fold.count("dropped unknown")
     if origin != UNTRUSTED:
-        fold.facts(f"{change[0]} {given}", message, record, origin)
+        fold.facts(f"{paths} {given}", message, record, origin)
     elif source == origins.LOCAL:
         from swapcache.state import gate  # rarely needed
 
-        for name in gate.names(f"{change[0]} {given}"):
+        for name in gate.names(f"{paths} {given}"):
             if name not in fold.of("fact"):
                 fold.put("name", name, "", message, record, name, origin)
     return source
@@ -287,6 +305,9 @@ def _failure(fold: Fold, message: Message, record: int) -> None:
 
 
 def _compaction(fold: Fold, message: Message, record: int) -> None:
+    if message.id and message.id == fold.compacted:
+        return
+    fold.compacted = message.id
     fold.count("compactions")
 
 
@@ -346,6 +367,7 @@ def _quiet(fold: Fold, message: Message, record: int) -> None:
 _RULES = {
     "request": _request,
     "reply": _reply,
+    "more": _more,
     "results": results.fold_in,
     "partial": _partial,
     "interrupted": _interrupted,

@@ -31,10 +31,10 @@ def fold_in(fold: Fold, message: Message, record: int) -> None:
         if result.interrupted:
             continue  # the host's filler: the outcome stays unknown
         del fold.calls[result.id]
-        name, line, _, _, path, _, _, _, tasks, origin, source = call
+        name, line, _, _, paths, _, _, _, tasks, origin, source = call
         source = origins.NETWORK if result.network else source
         fold.tainted = fold.tainted or source == origins.NETWORK
-        key = f"{name}: {path or line}"
+        key = f"{name}: {line if len(call[5].split()) > 1 else paths or line}"
         if result.error:
             fold.count("errors")
             said = rules.outcome(result.text or "no output", source)
@@ -61,13 +61,15 @@ def _named(name: str, line: str) -> str:
 def _effects(
     fold: Fold, call: list[Any], output: str, source: str, message: Message, record: int
 ) -> None:
-    """What a call that succeeded left behind: a changed file, a commit."""
-    path, verb, command, origin = call[4], call[5], call[6], call[9]
-    if path:
+    """What a call that succeeded left behind: changed files, a commit."""
+    command, origin, verbs = call[6], call[9], call[5].split("\n")
+    paths = call[4].split("\n") if len(verbs) > 1 else [call[4]]
+    for path, verb in zip(paths, verbs, strict=True):
         text = f"{verb} {path}"
         old = fold.of("change").get(path[: rules.LINE_LIMIT])
         known = old is not None and old.text == rules.clip(text) and old.origin != UNTRUSTED
-        fold.put("change", text, "", message, record, path, AGENT if known else origin)
+        if path:
+            fold.put("change", text, "", message, record, path, AGENT if known else origin)
     commit = rules.committed(command, output)
     if commit:
         commit = commit if source == origins.LOCAL else commit.split()[0]

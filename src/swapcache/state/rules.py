@@ -21,9 +21,19 @@ EDIT_TOOLS = {
     "create": "wrote",
     "write_file": "wrote",
     "replace": "edited",
+    "notebook_edit": "edited",
     "apply_patch": "edited",
 }
-SHELL_TOOLS = ("bash", "exec", "exec_command", "shell", "run_shell_command", "terminal")
+PATCH = "*** Begin Patch"
+PATCH_LINES = {
+    "*** Add File: ": "wrote",
+    "*** Update File: ": "edited",
+    "*** Delete File: ": "deleted",
+    "*** Move to: ": "wrote",
+}
+SHELL_TOOLS = (
+    *("bash", "exec", "exec_command", "shell", "shell_command", "run_shell_command", "terminal"),
+)
 STATUS = {"in_progress": "active", "completed": "done", "done": "done", "cancelled": "cancelled"}
 
 SECRETS_ZH = ("密码", "口令", "密钥", "令牌")
@@ -159,7 +169,8 @@ def plan(call: ToolCall) -> list[list[str]] | None:
         tasks = []
         for entry in entries if isinstance(entries, list) else ():
             one = mapping(entry)
-            text = string(one.get("content")) or string(one.get("step"))
+            named = (string(one.get(key)) for key in ("content", "step", "description"))
+            text = next(filter(None, named), "")
             if text:
                 tasks.append(["list", text, text, STATUS.get(string(one.get("status")), "open")])
         return tasks
@@ -182,17 +193,26 @@ def task_number(output: str) -> str:
     return f"#{digits}" if digits else ""
 
 
-def changed(call: ToolCall) -> tuple[str, str] | None:
-    """(path, verb) of a call that changes a file; None for others."""
-    verb = EDIT_TOOLS.get(call.name.lower())
-    if verb is None:
-        return None
+def changed(call: ToolCall) -> list[tuple[str, str]]:
+    """(path, verb) of every file that a call changes."""
     given = call.arguments
-    for key in ("file_path", "path", "notebook_path", "filename"):
+    verb = EDIT_TOOLS.get(call.name.lower(), "")
+    for key in ("file_path", "path", "notebook_path", "filename") if verb else ():
         path = string(given.get(key))
         if path:
-            return path, verb
-    return None
+            return [(path, verb)]
+    text = string(given.get("input")) if verb else command(call)
+    return _patched(text) if PATCH in text else []
+
+
+def _patched(text: str) -> list[tuple[str, str]]:
+    """What a patch in the form of `apply_patch` changes; the last verb of a path counts."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        for start, verb in PATCH_LINES.items():
+            if line.startswith(start):
+                found[line.removeprefix(start).strip()] = verb
+    return [(path, verb) for path, verb in found.items() if path]
 
 
 def command(call: ToolCall) -> str:
@@ -220,8 +240,10 @@ def tool(name: str) -> str:
 
 def target(call: ToolCall) -> str:
     """One line that names what a call does: its command, path or arguments."""
-    change = changed(call)
-    line = command(call) or (change[0] if change else "")
+    line = command(call)
+    if not line:
+        paths = [path for path, _ in changed(call)]
+        line = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else "".join(paths)
     if not line:
         for key in ("description", "file_path", "path", "query", "url", "pattern", "prompt"):
             line = string(call.arguments.get(key))

@@ -34,8 +34,11 @@ NO_REQUEST = (INTERRUPTION, "<local-command-", "<bash-stdout>", "<command-")
 
 def matches(value: "dict[str, Any]") -> bool:
     """True for a row that only this format has."""
+    if "provenance" in value or "systemPayload" in value:
+        return False  # Qwen Code's, which has this form too
     if value.get("type") in ("user", "assistant", "system", "attachment"):
-        return "parentUuid" in value or "isSidechain" in value
+        own = "parentUuid" in value or "isSidechain" in value
+        return own and "parts" not in mapping(value.get("message"))
     return value.get("type") == "summary" and "leafUuid" in value
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from swapcache.transcripts.tree import Place
+    from swapcache.transcripts.tree import Back, Place
 
 
 class Format(NamedTuple):
@@ -24,27 +24,37 @@ class Format(NamedTuple):
     session_of: Callable[[dict[str, Any]], str]
     workspace_of: Callable[[dict[str, Any]], str]
     message: Callable[[dict[str, Any]], Message | None]
-    place: Callable[[dict[str, Any]], Place | None] | None = None
-    """Where a row hangs; None for a format that is read as one line of rows."""
+    place: Callable[[dict[str, Any]], Place | Back | None] | None = None
+    """Where a row hangs, or that the host went back; None for a format that is read as one line of
+    rows."""
 
 
 def by_name(name: str) -> Format:
     """The reader called `name`; imports only that one."""
     if name == "claude-code":
-        from swapcache.transcripts import claude_code
+        from swapcache.transcripts import claude_code as m
 
-        module = claude_code
-        return Format(
-            module.NAME, module.matches, module.session_of, module.workspace_of, module.message
-        )
+        return Format(m.NAME, m.matches, m.session_of, m.workspace_of, m.message)
     if name == "pi":
         from swapcache.transcripts import pi
 
         return Format(pi.NAME, pi.matches, pi.session_of, pi.workspace_of, pi.message, pi.place)
+    if name == "codex":
+        from swapcache.transcripts import codex as c
+
+        return Format(c.NAME, c.matches, c.session_of, c.workspace_of, c.message, c.place)
+    if name == "gemini":
+        from swapcache.transcripts import gemini as g
+
+        return Format(g.NAME, g.matches, g.session_of, g.workspace_of, g.message, g.place)
+    if name == "qwen":
+        from swapcache.transcripts import qwen as q
+
+        return Format(q.NAME, q.matches, q.session_of, q.workspace_of, q.message, q.place)
     raise FormatError(f"no reader is called {name!r}; known are {', '.join(NAMES)}")
 
 
-NAMES = ("claude-code", "pi")
+NAMES = ("claude-code", "pi", "codex", "gemini", "qwen")
 
 
 def sniff(rows: list[Row], where: str) -> Format:

@@ -12,6 +12,7 @@ from swapcache.model import Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 BLOCK = 1 << 20
@@ -42,13 +43,16 @@ def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int, bool]:
     at = 0
     while at < end:
         stop = data.find(b"\n", at) + 1 or end
-        rows += split(start + at, data[at:stop])
+        rows += split(start + at, data[at:stop], rows)
         at = stop
     return rows, start + end, max(0, size - start - end), start + len(data) < size
 
 
-def split(start: int, raw: bytes) -> list[Row]:
-    """The rows of one line: one, or several when records or fragments are glued together."""
+def split(start: int, raw: bytes, before: "Sequence[Row]" = ()) -> list[Row]:
+    """The rows of one line: one, or several when records or fragments are glued together.
+
+    `before` are rows of the same source: they show what a whole record looks like there.
+    """
     rows: list[Row] = []
     while True:
         value, reason = _parse(raw)
@@ -56,7 +60,7 @@ def split(start: int, raw: bytes) -> list[Row]:
             return [*rows, Row(start, raw, value, reason)]
         first = _first_record(raw)
         if first is None:
-            return rows + _torn(start, raw, reason)
+            return rows + _torn(start, raw, reason, before or rows)
         rows.append(Row(start, raw[: first[0]], first[1]))
         start, raw = start + first[0], raw[first[0] :]
 
@@ -75,14 +79,25 @@ def _first_record(raw: bytes) -> "tuple[int, dict[str, Any]] | None":
     return None
 
 
-def _torn(start: int, raw: bytes, reason: str) -> list[Row]:
+def _torn(start: int, raw: bytes, reason: str, before: "Sequence[Row]") -> list[Row]:
     """A damaged line: whole, or a torn fragment and the whole record glued to it."""
     for at in _glued_at(raw):
         glued, _ = _parse(raw[at:])
-        if glued is not None and ("type" in glued or "role" in glued):
+        if glued is not None and (_stands_alone(raw[:at]) or _looks_like(glued, before)):
             lost = Row(start, raw[:at], None, f"torn record before a whole one ({reason})")
             return [lost, Row(start + at, raw[at:], glued)]
     return [Row(start, raw, None, reason)]
+
+
+def _stands_alone(torn: bytes) -> bool:
+    """True when what follows `torn` can be no part of it: inside a record, an object stands behind
+    a colon, a comma or a bracket."""
+    begun = torn.removeprefix(_BOM).lstrip(_BLANK).startswith(b'{"')
+    return begun and not torn.rstrip(_BLANK).endswith((b":", b",", b"["))
+
+
+def _looks_like(value: "dict[str, Any]", before: "Sequence[Row]") -> bool:
+    return any(row.value is not None and row.value.keys() == value.keys() for row in before)
 
 
 def _glued_at(raw: bytes) -> list[int]:

@@ -40,8 +40,6 @@ class Host(NamedTuple):
     """Tools whose results are this machine's: one line of an error may be shown."""
 
 
-_CODEX_ITEM = ("payload", "internal_chat_message_metadata_passthrough", "content_item_kinds", 0)
-
 HOSTS = {
     "claude-code": Host(
         (
@@ -121,15 +119,17 @@ HOSTS = {
             *("ls", "update_plan"),
         ),
     ),
-    "codex": Host(
+    "codex": Host(  # each part of a message has a mark: a row is a part here
         (
             (
-                _CODEX_ITEM,
+                ("kind",),
                 {
                     "user.text": OWNER,
+                    "shell.user_command": OWNER,
                     "hooks.additional_context": SYSTEM,
                     "environments.environment_context": SYSTEM,
                     "generic.turn_aborted": SYSTEM,
+                    "generic.developer_instructions": SYSTEM,
                     "agents_md.instructions": SYSTEM,
                     "host_skills.instructions": SYSTEM,
                     "permissions.instructions": SYSTEM,
@@ -141,25 +141,38 @@ HOSTS = {
         ),
         (),
         (),
-        (("<environment_context>", SYSTEM), ("<turn_aborted>", SYSTEM)),
-        (),
-        ("exec_command", "shell", "apply_patch", "update_plan"),
+        (
+            ("<environment_context>", SYSTEM),
+            ("<turn_aborted>", SYSTEM),
+            ("<subagent_notification>", UNTRUSTED),
+        ),
+        ("web_search",),
+        (
+            *("exec_command", "write_stdin", "shell", "shell_command", "local_shell"),
+            *("apply_patch", "update_plan", "view_image"),
+        ),
     ),
     "qwen": Host(
         ((("provenance",), {"real_user": OWNER, "system": SYSTEM}, UNTRUSTED),),
         (),
         (),
         (),
-        (),
-        ("run_shell_command",),
+        ("web_fetch",),
+        (
+            *("run_shell_command", "read_file", "write_file", "edit", "notebook_edit", "glob"),
+            *("grep_search", "list_directory", "todo_write"),
+        ),
     ),
     "gemini": Host(
         ((("type",), {"info": SYSTEM, "warning": SYSTEM, "error": SYSTEM}, ""),),
         (),
         (),
         (("<session_context>", SYSTEM), ("<hook_context>", SYSTEM)),
-        (),
-        ("run_shell_command",),
+        ("web_fetch", "google_web_search"),
+        (
+            *("run_shell_command", "read_file", "read_many_files", "write_file", "replace", "glob"),
+            *("grep_search", "list_directory", "write_todos"),
+        ),
     ),
     "opencode": Host((), (), (), (), (), ("bash",)),
     "copilot": Host(
@@ -173,6 +186,7 @@ HOSTS = {
     "hermes": Host(((("role",), {"system": SYSTEM}, ""),), (), (), (), (), ("terminal",)),
 }
 CLAUDE, OPENCLAW = HOSTS["claude-code"], HOSTS["openclaw"]
+CODEX, GEMINI, QWEN = HOSTS["codex"], HOSTS["gemini"], HOSTS["qwen"]
 
 NETWORK_PARTS = (
     *("web", "fetch", "browser", "brave", "mcp", "http", "url", "crawl", "search_engine"),

@@ -1,8 +1,10 @@
-"""The tree that some hosts keep in a transcript: which rows are on the branch that goes on.
+"""The way through a transcript: which rows are on the branch that the host goes on with.
 
-Owns the parent links (pi from version 3 on, OpenClaw). Promises that a row is left out only where
-the transcript itself shows another branch: a parent that nobody knows (a damaged row, a window that
-began elsewhere) counts as the newest row. Never drops a row; callers decide.
+Owns parent links (pi from version 3 on, OpenClaw, Qwen) and steps back in formats without links
+(Codex, Gemini). Promises that a row is left out only where the transcript itself shows another
+branch: a parent that nobody knows (a damaged row, a window that began elsewhere) counts as the
+newest row, and a step back to a row that nobody knows leaves nothing. Never drops a row; callers
+decide.
 """
 
 from __future__ import annotations
@@ -14,15 +16,33 @@ class Place(NamedTuple):
     """Where a row hangs."""
 
     id: str
-    parent: str
-    """The row before it; empty for a root."""
+    parent: str | None
+    """The row before it; empty for a root; None in a format without links: the newest row."""
     leaf: str | None
     """The row that the branch ends with from here on (empty: before the first one); None for a row
     beside the branch."""
+    leads: bool = True
+    """It may begin another branch; one that may not and hangs elsewhere stays beside."""
+
+    @property
+    def name(self) -> str:
+        """What the row is called wherever it stands; empty where the id only counts rows."""
+        return self.id if self.parent is not None else ""
 
     def follows(self, leaf: str) -> bool:
         """True for a row that just goes on behind `leaf`, or for a first one without a parent."""
-        return self.leaf == self.id and self.parent == leaf
+        return self.leaf == self.id and self.parent in (None, leaf)
+
+    def again(self, leaf: str) -> bool:
+        """True for a row that tells the newest one once more, with what came of it meanwhile."""
+        return self.parent is None and self.id == leaf != ""
+
+
+class Back(NamedTuple):
+    """The host went back, to before a row or by so many requests."""
+
+    before: str = ""
+    turns: int = 0
 
 
 class Tree:
@@ -30,30 +50,82 @@ class Tree:
 
     def __init__(self) -> None:
         self.leaf = ""
-        """The newest row of the branch that the host goes on with."""
+        """Id of the newest row of the branch that the host goes on with."""
+        self._at = ""
+        """Its key: the id where rows have links, else a number and the id."""
         self._parents: dict[str, str] = {}
+        self._asks: set[str] = set()
         self._last = ""
         """What the next row would be appended to: the leaf, or a row beside the branch."""
 
-    def add(self, place: Place) -> None:
-        """One more row, in the order of the transcript. A row that is told twice counts once."""
+    def take(self, place: Place | Back | None, asks: bool) -> tuple[str, bool]:
+        """Whatever a reader says of the next row. Gives (its key, whether it tells the newest row
+        once more); no key for a row outside of the tree."""
+        if place is None:
+            return "", False
+        if isinstance(place, Back):
+            self.back(place)
+            return "", False
+        again = place.again(self.leaf)
+        return self.add(place, asks), again
+
+    def add(self, place: Place, asks: bool = False) -> str:
+        """One more row, in the order of the transcript; `asks` when it is a request.
+
+        Gives its key. A row that is told twice has one key, and counts once.
+        """
+        if place.parent is None:
+            return self._follow(place, asks)
         if place.id in self._parents:
-            return
+            return place.id
         parent = place.parent
         lost = bool(parent) and parent not in self._parents
         if place.leaf == place.id and (lost or parent == self._last):
-            parent = self.leaf
+            parent = self._at
         self._parents[place.id] = parent
         if place.leaf is None:
             self._last = place.id
+        elif not place.leads and parent != self._at:
+            pass
         elif place.leaf in ("", place.id) or place.leaf in self._parents:
-            self.leaf = self._last = place.leaf
+            self.leaf = self._at = self._last = place.leaf
+        return place.id
+
+    def _follow(self, place: Place, asks: bool) -> str:
+        if place.again(self.leaf):
+            return self._at
+        key = f"{len(self._parents)} {place.id}"
+        self._parents[key] = self._at
+        if asks:
+            self._asks.add(key)
+        self.leaf, self._at = place.id, key
+        return key
+
+    def back(self, step: Back) -> None:
+        """The host went back; what it left counts no more. Only in a format without links."""
+        cut, turns = "", step.turns
+        for key in self._way():
+            if step.before and _id(key) == step.before:
+                cut = key  # a row that was told anew keeps its first place
+            elif turns > 0 and key in self._asks:
+                cut, turns = key, turns - 1
+        if cut:
+            self._at = self._parents[cut]
+            self.leaf = _id(self._at)
+
+    def _way(self) -> list[str]:
+        """Keys from the newest row of the branch to a root."""
+        on: dict[str, None] = {}
+        at = self._at
+        while at and at not in on:
+            on[at] = None
+            at = self._parents.get(at, "")
+        return list(on)
 
     def left(self) -> frozenset[str]:
-        """Ids of the rows that are on no way from the leaf to a root."""
-        on: set[str] = set()
-        at = self.leaf
-        while at and at not in on:
-            on.add(at)
-            at = self._parents.get(at, "")
-        return frozenset(self._parents.keys() - on)
+        """Keys of the rows that are on no way from the leaf to a root."""
+        return frozenset(self._parents.keys() - set(self._way()))
+
+
+def _id(key: str) -> str:
+    return key.partition(" ")[2]

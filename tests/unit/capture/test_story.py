@@ -1,6 +1,7 @@
 """Branches: what a host went back behind is kept, counted, and no part of the state."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 
 from swapcache import config
 from swapcache.capture import capture, events, story
+from swapcache.cli.capture import messages as dry_run
 from swapcache.model import Event, Session
 from swapcache.state.fold import Fold
 from swapcache.store import identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
+from swapcache.transcripts import formats
 
 
 class Pi:
@@ -130,6 +133,88 @@ def test_the_state_row_equals_a_fold_of_the_records(
     left = anew.counters.get(capture.LEFT, 0)
     assert capture.report(store, session, 0, 0).messages == len(said) - left
     assert last == session.last
+    store.close()
+
+
+def gemini(kind: str, number: int, back: int) -> dict[str, Any]:
+    """A row of Gemini CLI's; `back` picks an older one."""
+    key = f"m{number}"
+    if kind == "back":
+        return {"$rewindTo": f"m{number - back}"}
+    if kind == "ask":
+        return {"id": key, "timestamp": "", "type": "user", "content": f"words of {key}"}
+    tool = {"id": f"c{number}", "name": "replace", "args": {"file_path": key}, "result": "ok"}
+    more = {"toolCalls": [tool]} if kind == "more" else {}
+    key = f"m{number - 1}" if kind == "more" else key
+    return {"id": key, "timestamp": "", "type": "gemini", "content": f"said {key}", **more}
+
+
+def codex(kind: str, number: int, back: int) -> dict[str, Any]:
+    """A row of Codex's."""
+    if kind == "back" and back % 2:
+        event = {"type": "thread_rolled_back", "num_turns": back}
+        return {"type": "event_msg", "ordinal": number, "payload": event}
+    if kind == "back":
+        base = {"thread_id": "s", "end_ordinal_exclusive": number - back}
+        return {"type": "session_meta", "payload": {"id": "s", "cwd": "/w", "history_base": base}}
+    item: dict[str, Any] = {"type": "message", "role": "user", "content": [{"text": f"m{number}"}]}
+    if kind == "answer":
+        item["role"] = "assistant"
+    if kind == "more":
+        call = {"name": "apply_patch", "call_id": f"c{number}", "input": ""}
+        item = {"type": "custom_tool_call", **call}
+    return {"type": "response_item", "ordinal": number, "payload": item}
+
+
+def qwen(kind: str, number: int, back: int) -> dict[str, Any]:
+    """A row of Qwen Code's; `back` picks what it hangs on."""
+    row: dict[str, Any] = {
+        "uuid": f"m{number}",
+        "parentUuid": f"m{number - back}",
+        "sessionId": "s",
+    }
+    text = {"parts": [{"text": f"words of {number}"}]}
+    if kind == "ask":
+        return {**row, "type": "user", "provenance": "real_user", "message": text}
+    if kind == "answer":
+        return {**row, "type": "assistant", "message": text}
+    subtype = "rewind" if kind == "back" else "custom_title"
+    return {**row, "type": "system", "subtype": subtype, "systemPayload": {}}
+
+
+STEP = st.tuples(
+    st.sampled_from(["ask", "answer", "more", "more", "back"]), st.integers(1, 6), st.booleans()
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plan=st.lists(STEP, max_size=14))
+@pytest.mark.parametrize("host", [gemini, codex, qwen])
+def test_the_state_row_equals_a_fold_of_the_records_of_other_hosts(
+    host: Callable[[str, int, int], dict[str, Any]],
+    plan: list[tuple[str, int, bool]],
+    tmp_path_factory: pytest.TempPathFactory,
+    home: Path,
+) -> None:
+    folder = tmp_path_factory.mktemp("branches")
+    store = open_store(identity.identify(host.__name__, "/state", str(folder)))
+    path = folder / "t.jsonl"
+    with path.open("a") as file:
+        file.write(json.dumps(host("ask", 0, 1)) + "\n" + json.dumps(host("answer", 1, 1)) + "\n")
+        for number, (kind, back, capture_now) in enumerate(plan, 2):
+            file.write(json.dumps(host(kind, number, back)) + "\n")
+            file.flush()
+            if capture_now:
+                captured(store, path)
+    session = captured(store, path)
+    anew, last, _ = story.refold(store, session)
+    assert anew.dump() == kept(store, session).dump()
+    assert last == session.last
+    values = [json.loads(line) for line in path.read_text().splitlines()]
+    messages = capture.report(store, session, 0, 0).messages
+    assert messages == dry_run(values, formats.by_name(host.__name__))
+    told = [r.meta for r, _ in store.read(0, 99) if r.meta.get("class") in capture.COUNTED]
+    assert messages <= len(told) - anew.counters.get(capture.LEFT, 0)
     store.close()
 
 

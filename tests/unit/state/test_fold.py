@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from swapcache.model import AGENT, OWNER, SYSTEM, UNTRUSTED, Item, Message, ToolCall, WorkingState
 from swapcache.state.fold import LIMITS, Fold
-from swapcache.transcripts import claude_code, pi
+from swapcache.transcripts import formats
 from swapcache.wake import fence
 from tests.unit.makers import WALL, call, failure, item, reply, request, result
 from tests.unit.transcripts.json_objects import OBJECTS
@@ -96,6 +96,12 @@ MESSAGES = st.lists(
         ),
         st.builds(result, IDS, st.sampled_from(["Task #1 created", "ok"]), st.booleans()),
         st.builds(result, IDS, interrupted=st.just(True)),
+        st.builds(
+            lambda one, came, kind: one._replace(results=came.results, kind=kind),
+            st.builds(reply, WORDS, CALLS),
+            st.builds(result, IDS, st.just("ok"), st.booleans()),
+            st.sampled_from(["reply", "more"]),
+        ),
         st.builds(lambda key: marked(result(key)), IDS),
         st.builds(lambda text: reply(text, origin=UNTRUSTED), WORDS),
         st.builds(failure, st.sampled_from(["529", "cut"])),
@@ -105,6 +111,8 @@ MESSAGES = st.lists(
         st.sampled_from(
             [
                 Message("system", "compaction", "", SYSTEM, WALL),
+                Message("system", "compaction", "", UNTRUSTED, WALL, "c1"),
+                Message("system", "compaction", "", UNTRUSTED, WALL, "c2"),
                 Message("user", "command", "/clear", OWNER, WALL),
                 Message("user", "heartbeat", "", SYSTEM, WALL),
                 Message("user", "notice", "x", SYSTEM, WALL),
@@ -168,10 +176,10 @@ def test_a_state_of_the_first_version_is_read() -> None:
 @settings(max_examples=300)
 @given(st.lists(OBJECTS, max_size=6))
 def test_A10_rows_of_any_content_never_raise(rows: list[dict[str, Any]]) -> None:
-    for reader in (claude_code.message, pi.message):
+    for name in formats.NAMES:
         fold = Fold()
         for record, row in enumerate(rows):
-            message = reader(row)
+            message = formats.by_name(name).message(row)
             if message is not None:
                 fold.add(message, record)
         text = fold.dump()
@@ -279,6 +287,54 @@ def test_the_hosts_filler_leaves_the_outcome_unknown() -> None:
     known = state(request("a"), edit("t1", "a.py"), result("t1", interrupted=True))
     assert texts(known, "unknown") == ["Edit: a.py"]
     assert texts(known, "change") == []
+
+
+def done(text: str, key: str, *, error: bool = False, kind: str = "reply") -> Message:
+    """An answer whose call comes with its result, as Gemini CLI and a provider's search give it."""
+    made = reply(text, call(key, "Edit", file_path="a.py"))
+    return made._replace(kind=kind, results=result(key, "no such file", error).results)
+
+
+def test_an_answer_may_bring_its_calls_with_what_came_of_them() -> None:
+    known = state(request("a"), done("", "t1"))
+    assert texts(known, "change") == ["edited a.py"] and not texts(known, "unknown")
+    failed = state(request("a"), done("", "t1", error=True))
+    assert texts(failed, "error") == ["Edit: a.py: no such file"] and not texts(failed, "change")
+
+
+def test_a_search_of_the_provider_taints_what_follows_it() -> None:
+    search = reply("", call("w1", "web_search", query="x"))
+    known = folded(request("a"), search._replace(results=result("w1").results), reply("it says x"))
+    assert known.tainted and next(iter(known.of("reply").values())).origin == UNTRUSTED
+
+
+def test_the_newest_answer_told_once_more_counts_once() -> None:
+    known = folded(request("a"), reply("I edit it."), done("I edit it.", "t1", kind="more"))
+    assert known.counters == {"requests": 1, "replies": 1, "calls": 1}
+    assert texts(known.state(1, 2), "reply") == ["I edit it."]
+    assert texts(known.state(1, 2), "change") == ["edited a.py"]
+    assert not known.answered, "words with a call are no answer yet"
+    again = request("a")._replace(kind="more")
+    assert folded(request("a"), again).counters == {"requests": 1}
+
+
+def test_a_compaction_that_is_repeated_under_its_id_counts_once() -> None:
+    one = Message("system", "compaction", "", UNTRUSTED, WALL, "c1")
+    assert folded(one, one).counters == {"compactions": 1}
+    assert folded(one, one._replace(id="c2"), one).counters == {"compactions": 3}
+    bare = one._replace(id="")
+    assert folded(bare, bare).counters == {"compactions": 2}
+
+
+def test_a_patch_of_several_files_changes_each_of_them_once_it_worked() -> None:
+    text = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Delete File: b.py\n*** End Patch"
+    patch = reply("", call("t1", "apply_patch", input=text))
+    assert texts(state(request("a"), patch), "unknown") == ["apply_patch: a.py and 1 more"]
+    known = state(request("a"), patch, result("t1"))
+    assert texts(known, "change") == ["wrote a.py", "deleted b.py"]
+    failed = state(request("a"), patch, result("t1", "no", error=True))
+    assert texts(failed, "error") == ["apply_patch: a.py and 1 more: no"]
+    assert not texts(failed, "change")
 
 
 def test_a_result_without_a_call_is_counted_and_changes_nothing() -> None:

@@ -134,22 +134,48 @@ def test_a_token_that_is_too_long_is_no_fact() -> None:
 # -- tools -----------------------------------------------------------------------------------------
 
 
+PATCH = """*** Begin Patch
+*** Add File: src/new.py
++*** no line of the patch's own
+*** Update File: src/old.py
+*** Move to: src/moved.py
+@@
+-a
++b
+*** Delete File: src/gone.py
+*** End Patch"""
+PATCHED = [
+    ("src/new.py", "wrote"),
+    ("src/old.py", "edited"),
+    ("src/moved.py", "wrote"),
+    ("src/gone.py", "deleted"),
+]
+
+
 @pytest.mark.parametrize(
     ("given_call", "change"),
     [
-        (call("1", "Edit", file_path="/a"), ("/a", "edited")),
-        (call("1", "MultiEdit", file_path="/a"), ("/a", "edited")),
-        (call("1", "NotebookEdit", notebook_path="/n"), ("/n", "edited")),
-        (call("1", "Write", file_path="/a"), ("/a", "wrote")),
-        (call("1", "write", path="/a"), ("/a", "wrote")),
-        (call("1", "Read", file_path="/a"), None),
-        (call("1", "Bash", command="rm /a"), None),
-        (call("1", "Edit", file_path=5), None),
-        (call("1", "Edit", old="x"), None),
+        (call("1", "Edit", file_path="/a"), [("/a", "edited")]),
+        (call("1", "MultiEdit", file_path="/a"), [("/a", "edited")]),
+        (call("1", "NotebookEdit", notebook_path="/n"), [("/n", "edited")]),
+        (call("1", "notebook_edit", notebook_path="/n"), [("/n", "edited")]),
+        (call("1", "replace", file_path="/a"), [("/a", "edited")]),
+        (call("1", "write_file", file_path="/a"), [("/a", "wrote")]),
+        (call("1", "Write", file_path="/a"), [("/a", "wrote")]),
+        (call("1", "write", path="/a"), [("/a", "wrote")]),
+        (call("1", "Read", file_path="/a"), []),
+        (call("1", "Bash", command="rm /a"), []),
+        (call("1", "Edit", file_path=5), []),
+        (call("1", "Edit", old="x"), []),
+        (call("1", "apply_patch", input="no patch"), []),
+        (call("1", "Read", input=PATCH), []),
+        (call("1", "apply_patch", input=PATCH), PATCHED),
+        (call("1", "exec_command", cmd=f"apply_patch <<'EOF'\n{PATCH}\nEOF"), PATCHED),
+        (call("1", "shell", command=["apply_patch", PATCH]), PATCHED),
     ],
 )
 def test_only_tools_that_edit_change_a_file(
-    given_call: ToolCall, change: tuple[str, str] | None
+    given_call: ToolCall, change: list[tuple[str, str]]
 ) -> None:
     assert rules.changed(given_call) == change
 
@@ -180,12 +206,16 @@ def test_a_call_is_named_in_one_line(given_call: ToolCall, line: str) -> None:
             {"plan": [{"step": "a", "status": "completed"}]},
             [["list", "a", "a", "done"]],
         ),
+        (
+            {"todos": [{"description": "a", "status": "cancelled"}]},
+            [["list", "a", "a", "cancelled"]],
+        ),
         ({"todos": "words"}, []),
         ({"todos": [None, 5, {"content": 7}, {}]}, []),
         ({}, []),
     ],
 )
-@pytest.mark.parametrize("name", ["TodoWrite", "update_plan", "todo_write"])
+@pytest.mark.parametrize("name", ["TodoWrite", "update_plan", "todo_write", "write_todos"])
 def test_a_plan_tool_states_the_whole_plan(
     name: str, entries: dict[str, Any], tasks: list[list[str]]
 ) -> None:

@@ -2,14 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from swapcache.capture import follow
 from swapcache.errors import FormatError, SourceError
 from swapcache.model import Source
 from swapcache.transcripts import formats, lines
+from swapcache.transcripts.tree import Back, Place
+from tests.conformance.test_readers import FOLDERS, fixture
 from tests.rows import Claude
+from tests.unit.transcripts.json_objects import OBJECTS
 
 PI = b'{"type":"session","version":3,"id":"s1","timestamp":"t","cwd":"/srv/p"}\n'
 
@@ -44,6 +49,35 @@ def test_every_reader_is_found_by_its_name_and_no_other() -> None:
     assert [formats.by_name(name).name for name in formats.NAMES] == list(formats.NAMES)
     with pytest.raises(FormatError, match="claude-code, pi"):
         formats.by_name("netscape")
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+@settings(max_examples=300, deadline=None)
+@given(OBJECTS)
+def test_A10_any_object_gives_a_message_or_none_and_a_place_or_none(
+    name: str, value: dict[str, Any]
+) -> None:
+    reader = formats.by_name(name)
+    reader.matches(value)
+    assert isinstance(reader.session_of(value), str)
+    assert isinstance(reader.workspace_of(value), str)
+    message = reader.message(value)
+    if message is not None:
+        assert all(isinstance(field, str) for field in message[:6])
+        assert all(isinstance(call.arguments, dict) for call in message.calls)
+        assert all(isinstance(call.name + call.id, str) for call in message.calls)
+        assert all(isinstance(result.text, str) for result in message.results)
+    place = reader.place(value) if reader.place else None
+    assert place is None or isinstance(place, (Place, Back))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_row_of_a_format_is_taken_for_one_of_another(folder: Path) -> None:
+    expected, rows = fixture(folder)
+    for row in rows:
+        for name in formats.NAMES:
+            if name != expected["format"]:
+                assert not formats.by_name(name).matches(json.loads(row)), (name, row)
 
 
 def test_an_empty_file_is_refused_as_empty() -> None:

@@ -39,12 +39,6 @@ def test_any_row_has_an_origin_and_never_raises(name: str, row: dict[str, Any], 
     origins.from_network(HOSTS[name], row, text)
 
 
-def kinds(*names: str) -> dict[str, Any]:
-    """A Codex item with these content kinds."""
-    inside = {"content_item_kinds": list(names)}
-    return {"payload": {"internal_chat_message_metadata_passthrough": inside}}
-
-
 @pytest.mark.parametrize(
     ("host", "row", "text", "origin", "assumed"),
     [
@@ -52,11 +46,12 @@ def kinds(*names: str) -> dict[str, Any]:
         ("qwen", {"provenance": "tool_result"}, "x", UNTRUSTED, False),
         ("qwen", {"provenance": "system"}, "x", SYSTEM, False),
         ("qwen", {"provenance": "made up later"}, "x", UNTRUSTED, False),
-        ("codex", kinds("user.text"), "x", OWNER, False),
-        ("codex", kinds("hooks.additional_context"), "x", SYSTEM, False),
-        ("codex", kinds("agents_md.instructions"), "x", SYSTEM, False),
-        ("codex", kinds("made.up.later"), "x", UNTRUSTED, False),
-        ("codex", kinds(), "x", OWNER, True),
+        ("codex", {"kind": "user.text"}, "x", OWNER, False),
+        ("codex", {"kind": "hooks.additional_context"}, "x", SYSTEM, False),
+        ("codex", {"kind": "agents_md.instructions"}, "x", SYSTEM, False),
+        ("codex", {"kind": "made.up.later"}, "x", UNTRUSTED, False),
+        ("codex", {"kind": ""}, "x", UNTRUSTED, False),
+        ("codex", {}, "x", OWNER, True),
         ("codex", {}, "<environment_context>x", SYSTEM, False),
         ("gemini", {"type": "user"}, "x", OWNER, True),
         ("gemini", {"type": "error"}, "x", SYSTEM, False),

@@ -3,7 +3,7 @@
 import pytest
 
 from swapcache.transcripts import pi
-from swapcache.transcripts.tree import Place, Tree
+from swapcache.transcripts.tree import Back, Place, Tree
 
 
 def tree(*places: Place) -> Tree:
@@ -57,12 +57,96 @@ def test_a_row_that_is_told_twice_counts_once() -> None:
     assert made.left() == frozenset()
 
 
+def test_a_row_that_may_not_lead_stays_beside_until_one_that_may_goes_on_from_it() -> None:
+    made = tree(row("a", ""), row("b", "a"))
+    made.add(Place("late", "a", "late", leads=False))
+    made.add(Place("later", "late", "later", leads=False))
+    assert made.leaf == "b" and made.left() == {"late", "later"}
+    made.add(Place("c", "b", "c", leads=False))
+    assert made.leaf == "c" and made.left() == {"late", "later"}
+    made.add(row("d", "later"))
+    assert made.leaf == "d" and made.left() == {"b", "c"}
+
+
+def test_a_row_that_may_not_lead_goes_on_behind_a_hole() -> None:
+    made = tree(row("a", ""), Place("c", "damaged", "c", leads=False))
+    assert made.leaf == "c" and not made.left()
+
+
+# -- formats without links ---------------------------------------------------------------------
+
+
+def line(*ids: str, asks: str = "") -> tuple[Tree, dict[str, str]]:
+    """A tree of rows that stand in a line, and their keys; those in `asks` are requests."""
+    made = Tree()
+    return made, {key: made.add(Place(key, None, key), key in asks) for key in ids}
+
+
+def test_rows_without_links_follow_each_other() -> None:
+    made, _ = line("a", "b", "c")
+    assert made.leaf == "c" and not made.left()
+    assert Place("d", None, "d").follows("c") and Place("", None, "").follows("")
+
+
+def test_a_step_back_leaves_the_row_that_it_names_and_all_behind_it() -> None:
+    made, keys = line("a", "b", "c")
+    made.back(Back(before="b"))
+    assert made.leaf == "a" and made.left() == {keys["b"], keys["c"]}
+    again = made.add(Place("b", None, "b"))
+    assert made.leaf == "b" and again not in made.left() and keys["b"] in made.left()
+
+
+def test_a_step_back_to_a_row_that_nobody_knows_leaves_nothing() -> None:
+    made, _ = line("a", "b")
+    made.back(Back(before="damaged"))
+    made.back(Back())
+    assert made.leaf == "b" and not made.left()
+
+
+@pytest.mark.parametrize(
+    ("turns", "left"), [(1, "cd"), (2, "bcd"), (3, "abcd"), (9, "abcd"), (0, "")]
+)
+def test_a_step_back_by_requests(turns: int, left: str) -> None:
+    made, keys = line("x", "a", "b", "c", "d", asks="abc")
+    made.back(Back(turns=turns))
+    assert made.left() == {keys[key] for key in left}
+
+
+def test_steps_back_add_up() -> None:
+    made, keys = line("a", "b", "c", asks="abc")
+    made.back(Back(turns=1))
+    made.back(Back(turns=1))
+    assert made.left() == {keys["b"], keys["c"]} and made.leaf == "a"
+
+
+def test_the_newest_row_may_be_told_once_more_and_is_one_row() -> None:
+    made, keys = line("a", "b")
+    assert made.take(Place("b", None, "b"), False) == (keys["b"], True)
+    key, again = made.take(Place("a", None, "a"), False)
+    assert not again and key != keys["a"], "only the newest one"
+    made.back(Back(before="a"))
+    assert made.left() == {*keys.values(), key}, "it keeps its first place"
+
+
+def test_rows_without_names_are_rows_of_their_own() -> None:
+    made = Tree()
+    keys = {made.take(Place("", None, ""), True)[0] for _ in range(3)}
+    assert len(keys) == 3
+    made.back(Back(turns=1))
+    assert len(made.left()) == 1
+    assert made.take(None, False) == ("", False) and made.take(Back(turns=9), False) == ("", False)
+    assert made.left() == keys
+
+
 @pytest.mark.parametrize(
     ("value", "place"),
     [
         ({"type": "message", "id": "b", "parentId": "a"}, Place("b", "a", "b")),
         ({"type": "message", "id": "b", "parentId": None}, Place("b", "", "b")),
-        ({"type": "message", "id": "b", "parentId": "a", "appendMode": "side"}, ("b", "a", None)),
+        (
+            {"type": "message", "id": "b", "parentId": "a", "appendMode": "side"},
+            Place("b", "a", None),
+        ),
         ({"type": "leaf", "id": "x", "parentId": "b", "targetId": "a"}, Place("x", "a", "a")),
         ({"type": "session", "id": "s", "parentId": "r"}, None),
         ({"type": "message", "id": "b"}, None),
