@@ -172,7 +172,7 @@ _RULES = {
     "curl": (
         "value",
         "curl",
-        r"\bcurl\b(?:[ \t]++(?!-u|--user|--proxy-user)\S++){0,24}+[ \t]++(?:-u|--user|--proxy-user)"
+        r"\bcurl\b(?:[ \t]++(?!-u|--user|--proxy-user)\S++){0,24}[ \t]++(?:-u|--user|--proxy-user)"
         rf"[ \t=]*+{_QUOTE}[^\s:\"']{{1,64}}+:(?P<s>[^\s\"'\\]++)",
     ),
     "sshpass": ("value", "sshpass", rf"\bsshpass[ \t]++-p[ \t]*+{_QUOTE}(?P<s>[^\s\"'\\]++)"),
