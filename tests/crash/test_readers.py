@@ -21,7 +21,7 @@ from swapcache.model import Identity, NewRecord, Verdict
 from swapcache.store import witness
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
-from tests.unit.store.making import add, begun, child, filled, line, opened, owner, rest
+from tests.unit.store.making import add, begun, child, filled, line, opened, owner, rest, together
 
 pytestmark = pytest.mark.crash
 LOADS = 5_000
@@ -152,16 +152,7 @@ def writers(who: Identity, home: Path) -> Iterator[list[int]]:
 
 def play(store_id: str, loads: int, order: str) -> list[dict[str, Any]]:
     """What the readers saw, who go on together."""
-    with ExitStack() as stack:
-        arguments = ("read", store_id, str(loads), order)
-        started = [stack.enter_context(child(RUN, *arguments)) for _ in range(READERS)]
-        for process in started:
-            assert line(process) == "ready"
-        for process in started:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        return [json.loads(rest(process)[0]) for process in started]
+    return [json.loads(one) for one in together(READERS, RUN, "read", store_id, str(loads), order)]
 
 
 def test_5000_loads_beside_two_writers_are_never_refused(home: Path) -> None:

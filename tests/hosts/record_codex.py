@@ -14,7 +14,7 @@ from typing import Any
 
 from swapcache.drill.model import Script, call, say
 from tests.hosts.dialects import Dialects, fail, report, think
-from tests.hosts.recording import KNOWN, Host, Row, Talk, program, rows, save
+from tests.hosts.recording import BLOCK, KNOWN, Host, Row, Talk, program, rows, save
 
 CONFIG = """model = "gpt-5.5"
 model_provider = "scripted"
@@ -28,7 +28,6 @@ stream_max_retries = 0
 [projects."{project}"]
 trust_level = "trusted"
 """
-BLOCK = "<<<SWAPCACHE {mark}>>>\nnotes of an earlier session\n<<<END SWAPCACHE {mark}>>>"
 STEPS = [
     {"step": "Read the old prices", "status": "completed"},
     {"step": "Migrate the prices", "status": "in_progress"},
@@ -94,7 +93,7 @@ def host(root: Path, model: Dialects) -> Host:
     folder.mkdir()
     (folder / "config.toml").write_text(CONFIG.format(url=model.url, project=made.project))
     block = root / "block.txt"
-    block.write_text(BLOCK.format(mark="0123456789abcdef" * 2))
+    block.write_text(BLOCK)
     hook = {"hooks": [{"type": "command", "timeout": 5, "command": f"cat {block}"}]}
     (folder / "hooks.json").write_text(json.dumps({"hooks": {"SessionStart": [hook]}}))
     return made

@@ -5,7 +5,6 @@
 See recording.py about ROOT. Cut: nothing, there are no prompts of the host's own in its rows.
 """
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from tests.hosts.dialects import Dialects, report, think
 from tests.hosts.recording import KNOWN, Host, Row, Terminal, program, rows, save
 
 CHATS = ".gemini/tmp/*/chats/*.jsonl"
-BLOCK = "<<<SWAPCACHE {mark}>>>\nnotes of an earlier session\n<<<END SWAPCACHE {mark}>>>"
 TODOS = [
     {"description": "Read the old prices", "status": "completed"},
     {"description": "Migrate the prices", "status": "in_progress"},
@@ -65,25 +63,16 @@ def host(root: Path, model: Dialects) -> Host:
     }
     made = Host([program("SWAPCACHE_GEMINI"), "--approval-mode", "yolo"], root, settings)
     made.prepare()
-    context = BLOCK.format(mark="0123456789abcdef" * 2)
-    name = "BeforeAgent"
-    answer = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
-    block = root / "block.json"
-    block.write_text(json.dumps(answer))
-    hook = {"type": "command", "name": "block", "timeout": 5000, "command": f"cat {block}"}
-    folder = made.home / ".gemini"
-    folder.mkdir()
-    (folder / "settings.json").write_text(
-        json.dumps(
-            {
-                "hooks": {name: [{"hooks": [hook]}]},
-                "security": {"auth": {"selectedType": "gemini-api-key"}},
-                "general": {"sessionRetention": {"enabled": False}, "enableAutoUpdate": False},
-                "privacy": {"usageStatisticsEnabled": False},
-                "telemetry": {"enabled": False},
-                "model": {"name": "gemini-2.5-pro"},
-            }
-        )
+    made.hooked(
+        ".gemini",
+        "BeforeAgent",
+        {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"sessionRetention": {"enabled": False}, "enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            "model": {"name": "gemini-2.5-pro"},
+        },
     )
     return made
 

@@ -5,7 +5,6 @@
 See recording.py about ROOT. Cut: the history that a compression row repeats, after its summary.
 """
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -16,7 +15,6 @@ from tests.hosts.dialects import Dialects, fail
 from tests.hosts.recording import KNOWN, Host, Row, Talk, program, rows, save
 
 CHATS = ".qwen/projects/*/chats/*.jsonl"
-BLOCK = "<<<SWAPCACHE {mark}>>>\nnotes of an earlier session\n<<<END SWAPCACHE {mark}>>>"
 TODOS = [
     {"id": "1", "content": "Read the old prices", "status": "completed"},
     {"id": "2", "content": "Migrate the prices", "status": "in_progress"},
@@ -65,25 +63,16 @@ def host(root: Path, model: Dialects) -> Host:
     }
     made = Host([program("SWAPCACHE_QWEN"), "--approval-mode", "yolo"], root, settings)
     made.prepare()
-    context = BLOCK.format(mark="0123456789abcdef" * 2)
-    name = "UserPromptSubmit"
-    answer = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
-    block = root / "block.json"
-    block.write_text(json.dumps(answer))
-    hook = {"type": "command", "name": "block", "timeout": 5000, "command": f"cat {block}"}
-    folder = made.home / ".qwen"
-    folder.mkdir()
-    (folder / "settings.json").write_text(
-        json.dumps(
-            {
-                "hooks": {name: [{"hooks": [hook]}]},
-                "security": {"auth": {"selectedType": "openai"}},
-                "privacy": {"usageStatisticsEnabled": False},
-                "model": {"name": "scripted"},
-                "tools": {"todoWrite": {"enabled": True}},
-                "general": {"disableAutoUpdate": True},
-            }
-        )
+    made.hooked(
+        ".qwen",
+        "UserPromptSubmit",
+        {
+            "security": {"auth": {"selectedType": "openai"}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "model": {"name": "scripted"},
+            "tools": {"todoWrite": {"enabled": True}},
+            "general": {"disableAutoUpdate": True},
+        },
     )
     return made
 

@@ -33,6 +33,9 @@ KNOWN = {
 }
 """What the state must hold of the scene that all recorders play, by kind."""
 Row = dict[str, Any]
+MARK = "0123456789abcdef" * 2
+BLOCK = f"<<<SWAPCACHE {MARK}>>>\nnotes of an earlier session\n<<<END SWAPCACHE {MARK}>>>"
+"""What a hook adds: a block of ours, which must not be taken for the person's words."""
 
 
 def program(variable: str) -> str:
@@ -73,6 +76,17 @@ class Host:
         tool = self.project / "tools/migrate.sh"
         tool.write_text(SLEEPER)
         tool.chmod(0o755)
+
+    def hooked(self, folder: str, event: str, settings: dict[str, Any]) -> None:
+        """Writes its settings, with a hook at an event that adds a block of ours."""
+        block = self.root / "block.json"
+        answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": BLOCK}}
+        block.write_text(json.dumps(answer))
+        hook = {"type": "command", "name": "block", "timeout": 5000, "command": f"cat {block}"}
+        place = self.home / folder
+        place.mkdir()
+        whole = {"hooks": {event: [{"hooks": [hook]}]}, **settings}
+        (place / "settings.json").write_text(json.dumps(whole))
 
     def env(self) -> dict[str, str]:
         """The whole environment of the host."""

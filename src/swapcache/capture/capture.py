@@ -73,14 +73,10 @@ class Ledger:
         if row is None and session.last < 0 and not _begun(store, session):
             self.fold = Fold()
             return
-        row, whole = newest_state(store, session, row)
-        if not whole:
+        found = current(store, session, row)
+        if not found.whole:
             raise self._broken()
-        if row is None:
-            self.refold()  # absent, old or not ours: from the chain
-        else:
-            self.fold = Fold.load(row[1])
-            self.provisional = json.loads(row[2])
+        self.fold, self.provisional = found.fold, found.provisional
 
     def refold(self) -> None:
         """Folds the session's records anew. Raises SealError when one of them does not verify."""
@@ -322,15 +318,30 @@ def _begun(store: Store, session: Session) -> bool:
     return any(source.cursor for source in sessions.sources(store.db, session.number))
 
 
-def newest_state(
-    store: Store, session: Session, row: tuple[int, str, str] | None
-) -> tuple[tuple[int, str, str] | None, bool]:
-    """(a session's state row, or None if its records are newer; whether the chain proves that).
+class Current(NamedTuple):
+    """The newest state of a session."""
 
-    False when the chain behind the row is broken, or records lie elsewhere than their seals say:
-    something newer may have been taken away. Without a row that means the whole chain.
+    fold: Fold
+    seq: int
+    """Newest record of the chain when it was folded."""
+    provisional: dict[str, Any]
+    whole: bool
+    """The chain proves that it is the newest one."""
+
+
+def current(store: Store, session: Session, row: tuple[int, str, str] | None) -> Current:
+    """A session's state: its state row, or its records where that is absent, old or not ours.
+
+    Not `whole` when the chain behind the row is broken, or records lie elsewhere than their seals
+    say: something newer may have been taken away. Without a row that means the whole chain.
     """
     if row is not None and filing.newest(store.db, session.number) > row[0]:
         row = None
     after = -1 if row is None else row[0]
-    return row, store.linked(after) and filing.astray(store.db, after) is None
+    whole = store.linked(after) and filing.astray(store.db, after) is None
+    if row is not None:
+        return Current(Fold.load(row[1]), row[0], json.loads(row[2]), whole)
+    from swapcache.capture import story  # rarely needed
+
+    told = story.refold(store, session)
+    return Current(told.fold, told.last, {}, whole and told.whole)

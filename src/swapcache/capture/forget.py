@@ -7,11 +7,8 @@ touches a host's transcript.
 
 from __future__ import annotations
 
-import json
-
 from swapcache.capture import story
 from swapcache.model import NamedTuple, Session
-from swapcache.state.fold import whole
 from swapcache.store import forgetting, sessions
 from swapcache.store.forgetting import Text
 from swapcache.store.store import Store
@@ -65,14 +62,12 @@ def _derive(store: Store, session: Session, text: Text) -> None:
     if row is None or store.keys is None:
         return
     seq, body, provisional = row
-    held = text.inside(body.encode("utf-8", "replace"))
-    waiting = json.loads(text.masked(provisional.encode("utf-8", "replace")))
-    if not held and whole(json.dumps(waiting, ensure_ascii=False)) == provisional:
+    waiting = provisional.encode("utf-8", "replace")
+    if not (text.inside(body.encode("utf-8", "replace")) or text.inside(waiting)):
         return
     fold, last, _ = story.refold(store, session)
-    seq = max(seq, last)
+    seq, words = max(seq, last), text.masked(waiting).decode()
     tag = store.tag(seq)
-    words = whole(json.dumps(waiting, ensure_ascii=False))
     sessions.save_state(store.db, store.keys, session.number, seq, tag, fold.dump(), words)
 
 

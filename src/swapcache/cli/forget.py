@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from swapcache import hook, paths
+from swapcache.capture import follow
 from swapcache.capture import forget as forgetting
 from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options, words
-from swapcache.errors import SourceError, StoreError
+from swapcache.errors import StoreError
 from swapcache.state import rewriting
 from swapcache.state.neutral import neutralise
 from swapcache.state.views import FOLDER
 from swapcache.store import files, identity, removal, sessions
-from swapcache.store.forgetting import LEAST, Text, names_with, text_of
+from swapcache.store.forgetting import LEAST, NAMES, Text, file_holds, text_of
 from swapcache.store.store import Store
+from swapcache.transcripts import openclaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +64,8 @@ def command(
     still hold it are named. Exit code 1 when something of ours still holds it.
     """
     wanted = _wanted(text)
-    hook.drain()
+    if not dry_run:
+        hook.drain()
     if everywhere:
         stores = [Store(name, 30.0) for name, _ in identity.listing()]
     else:
@@ -113,7 +116,7 @@ def _one(store: Store, where: forgetting.Found, text: Text, dry_run: bool) -> Pl
         left += [f"record {seq}" for seq in after.records]
         left += [f"{rows} rows of {column}" for column, rows in after.columns.items()]
         left += after.files
-        if names_with(store, text):
+        if any(column in NAMES for column in after.columns):
             left.append("it is part of a name (session, workspace, transcript), which is sealed")
     return Place(
         store.id,
@@ -127,18 +130,20 @@ def _one(store: Store, where: forgetting.Found, text: Text, dry_run: bool) -> Pl
 
 def _transcripts(store: Store, text: Text) -> Iterator[str]:
     """The hosts' files that a store was recorded from and that still hold the text."""
-    for session in sessions.sessions(store.db):
-        for source in sessions.sources(store.db, session.number):
-            path = source.path.rpartition(":")[2] or source.path
-            if path and _holds(path, text):
-                yield path
+    for path in {source.path for source in sessions.every_source(store.db)}:
+        if path.startswith(openclaw.PREFIX):
+            path = openclaw.named(path)[1]
+        elif path and not os.path.exists(path):
+            path = follow.renamed(path)
+        if path and file_holds(path, text):
+            yield path
 
 
 def _holding(folder: str, text: Text) -> Iterator[str]:
     """The files below a folder that hold the text."""
     for directory, _, names in os.walk(folder):
         for path in (f"{directory}/{name}" for name in sorted(names)):
-            if not directory.startswith(paths.stores_dir()) and _holds(path, text):
+            if not directory.startswith(paths.stores_dir()) and file_holds(path, text):
                 yield path
 
 
@@ -151,27 +156,9 @@ def _ours(text: Text, *, mask: bool) -> Iterator[str]:
         if mask and os.path.dirname(path) == paths.ready_dir():
             os.unlink(path)
         elif mask and path == paths.error_log():
-            files.publish(path, text.masked(_read(path)))
+            files.publish(path, text.masked(files.read_regular(path, LIMIT)))
         else:
             yield path
-
-
-def _holds(path: str, text: Text) -> bool:
-    try:
-        return text.inside(_read(path))
-    except SourceError:
-        return False
-
-
-def _read(path: str) -> bytes:
-    file = files.open_regular(path)
-    try:
-        data, at = b"", 0
-        while at < LIMIT and (block := os.pread(file, 1 << 20, at)):
-            data, at = data + block, at + len(block)
-        return data
-    finally:
-        os.close(file)
 
 
 def _print(places: list[Place], others: list[str], transcripts: list[str], as_json: bool) -> None:

@@ -5,13 +5,12 @@ import os
 
 import click
 
-from swapcache.capture import capture, events, process, story
+from swapcache.capture import capture, events, process
 from swapcache.capture.capture import LEFT
 from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options
 from swapcache.errors import SelectionError
 from swapcache.model import AGENT, UNTRUSTED, Item, Message, Session, Verdict
 from swapcache.state import gate
-from swapcache.state.fold import Fold
 from swapcache.store import sessions
 from swapcache.store.store import Store, now
 
@@ -83,7 +82,8 @@ def command(
         session = choose(store, key)
         if stated and not dry_run:
             _state(store, session, stated)
-        fold, whole = _fold(store, session)
+        row = sessions.load_state(store.db, store.keys, session.number)
+        fold, _, _, whole = capture.current(store, session, row)
         if stated and dry_run:
             text = json.dumps(stated, ensure_ascii=False)
             fold.add(Message("assistant", "statement", text, AGENT, now()), -1)
@@ -125,16 +125,6 @@ def _state(store: Store, session: Session, stated: dict[str, list[str]]) -> None
         ledger.state_record(Message("assistant", "statement", text, origin, now()), "state")
         capture.snapshot(ledger)
         ledger.save()
-
-
-def _fold(store: Store, session: Session) -> tuple[Fold, bool]:
-    """(the state, whether the chain behind it is whole)."""
-    row = sessions.load_state(store.db, store.keys, session.number)
-    row, whole = capture.newest_state(store, session, row)
-    if row is not None:
-        return Fold.load(row[1]), whole
-    told = story.refold(store, session)
-    return told.fold, whole and told.whole
 
 
 def _print(

@@ -13,6 +13,18 @@ from swapcache.model import Verdict
 from swapcache.store import reseal, trust
 from swapcache.store.store import Store
 
+ADVICE = {
+    "ROLLED_BACK": "if you restored this state on purpose",
+    "GAP": "it checks the whole chain first",
+    "NO_KEY": "put the key back where `swapcache paths` names it; if it is lost for good",
+    "FOREIGN": "put the other machine's key at {retired}; then, or if you take it as it is",
+    "MODIFIED": "swapcache verify --full says where; if you take it as it is",
+    "PREFIX": "swapcache verify --full says where; if you take it as it is",
+}
+"""What stands before the command; the command alone where a key file only needs another mode."""
+UNSAID = ("kind", "origin", trust.POINTER)
+TOLD = ("seq", "wall", "event", "owner", "mac", "detail")
+
 
 @click.command()
 @store_options
@@ -52,8 +64,7 @@ def show(agent: str | None, workspace: str | None, store_id: str | None, as_json
         if verdict.detail:
             say(f"  {verdict.detail}")
         if value["fix"]:
-            advice = ADVICE.get(verdict.name, "").format(retired=paths.retired_key(store.key_id))
-            say(f"  what to do: {advice}: {value['fix']}".replace(": : ", ": "))
+            say(f"  what to do: {_advice(store, verdict)}{value['fix']}")
         for line in views.lines(strange):
             say(line)
     if not verdict.good:
@@ -66,19 +77,20 @@ def fix(store: Store, verdict: Verdict) -> str:
         return ""
     if verdict.name in trust.FIXES:
         return trust.FIXES[verdict.name]
-    if verdict.name == "NO_KEY" and not store.key_missing:
-        return store.key_problem  # a loose mode, another owner: the message says how to mend it
+    if _only_loose(store, verdict):
+        return store.key_problem
     return f"swapcache trust adopt {reseal.digest(store)} --store {store.id[:8]}"
 
 
-ADVICE = {
-    "ROLLED_BACK": "if you restored this state on purpose",
-    "GAP": "it checks the whole chain first",
-    "NO_KEY": "put the key back where `swapcache paths` names it; if it is lost for good",
-    "FOREIGN": "put the other machine's key at {retired}; then, or if you take it as it is",
-    "MODIFIED": "swapcache verify --full says where; if you take it as it is",
-    "PREFIX": "swapcache verify --full says where; if you take it as it is",
-}
+def _only_loose(store: Store, verdict: Verdict) -> bool:
+    """The key is there: a loose mode, another owner. What is wrong with it says how to mend it."""
+    return verdict.name == "NO_KEY" and not store.key_missing
+
+
+def _advice(store: Store, verdict: Verdict) -> str:
+    if verdict.name not in ADVICE or _only_loose(store, verdict):
+        return ""
+    return ADVICE[verdict.name].format(retired=paths.retired_key(store.key_id)) + ": "
 
 
 def _accepted(store: Store) -> list[dict[str, object]]:
@@ -90,18 +102,12 @@ def _accepted(store: Store) -> list[dict[str, object]]:
     return found[::-1]
 
 
-UNSAID = ("kind", "origin", trust.POINTER)
-
-
 def _accepted_lines(accepted: object) -> list[str]:
     lines = []
     for one in accepted if isinstance(accepted, list) else []:
         said = ", ".join(_said(name, value) for name, value in one.items() if name not in TOLD)
         lines.append(f"  #{one['seq']} {one['wall']}: {one['event']}, {said}")
     return lines
-
-
-TOLD = ("seq", "wall", "event", "owner", "mac", "detail")
 
 
 def _said(name: str, value: object) -> str:

@@ -83,15 +83,9 @@ def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
 def index(folder: str) -> dict[str, Any]:
     """What the host of the file era says about its sessions, by key."""
     try:
-        file = files.open_regular(f"{folder}/sessions.json")
-    except SourceError:
+        return mapping(json.loads(files.read_regular(f"{folder}/sessions.json", INDEX_LIMIT)))
+    except (SourceError, OSError, ValueError):
         return {}
-    try:
-        return mapping(json.loads(files.contents(file, INDEX_LIMIT)))
-    except (OSError, ValueError):
-        return {}
-    finally:
-        os.close(file)
 
 
 def run(store: Store, event: Event, settings: dict[str, Any]) -> tuple[bool, str]:
@@ -122,8 +116,8 @@ def run(store: Store, event: Event, settings: dict[str, Any]) -> tuple[bool, str
         ledger.save()
     if event.direct:
         ready.write(store, session, settings)
-    spool.done(event, taken, back)
-    return more, unpublished or taken.problem
+    problem = spool.done(event, taken, back)
+    return more, problem or unpublished
 
 
 def _settle(store: Store, event: Event) -> None:

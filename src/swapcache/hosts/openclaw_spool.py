@@ -14,7 +14,6 @@ import time
 
 from swapcache import paths
 from swapcache.capture import capture, process
-from swapcache.errors import HostError
 from swapcache.model import OWNER, SYSTEM, Event, NamedTuple, NewRecord
 from swapcache.state import rules
 from swapcache.store import files, seal, sessions, slots, times
@@ -70,7 +69,7 @@ def take(event: Event) -> Taken:
             continue
         taken.files.append(name)
         for raw in data.splitlines(keepends=True):
-            _sort(taken, slots.opened(_slot(place), raw.rstrip(b"\n")), raw, event)
+            _sort(taken, slots.opened(slots.name_of(place), raw.rstrip(b"\n")), raw, event)
     return taken
 
 
@@ -88,15 +87,15 @@ def _sort(taken: Taken, text: bytes | None, raw: bytes, event: Event) -> None:
         taken.foreign.append(line)
 
 
-def done(event: Event, taken: Taken, back: list[dict[str, Any]]) -> None:
+def done(event: Event, taken: Taken, back: list[dict[str, Any]]) -> str:
     """Everything is stored: what waits for the host goes back, the rest goes.
 
-    Lines that are not ours go to a file beside, unread. Raises HostError that says so, at the end.
+    Lines that are not ours go to a file beside, unread. Gives what was wrong with the spool.
     """
     place = path(*_whose(event))
     lines = [*taken.foreign[-KEPT_LINES:], *back]
     if lines:
-        texts = [slots.line(_slot(place), json.dumps(line).encode()) for line in lines]
+        texts = [slots.line(slots.name_of(place), json.dumps(line).encode()) for line in lines]
         files.append_line(place, b"\n".join(texts), LIMIT)
     aside = f"{place}{UNSEALED}"
     if taken.unsealed:
@@ -104,16 +103,12 @@ def done(event: Event, taken: Taken, back: list[dict[str, Any]]) -> None:
     for name in taken.files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
-    if taken.unsealed:
-        count = len(taken.unsealed)
-        raise HostError(
-            f"{count} line(s) of {place} were not written with this installation's key; they are "
-            f"kept at {aside}, unread: look at them, then remove that file"
-        )
-
-
-def _slot(place: str) -> str:
-    return os.path.basename(place).removesuffix(".jsonl")
+    if not taken.unsealed:
+        return taken.problem
+    return (
+        f"{len(taken.unsealed)} line(s) of {place} were not written with this installation's key; "
+        f"they are kept at {aside}, unread: look at them, then remove that file"
+    )
 
 
 def _whose(event: Event) -> tuple[str, str, str]:
@@ -179,8 +174,7 @@ def interrupted(ledger: capture.Ledger, event: Event) -> None:
     """Keeps a prompt that the host accepted and never wrote into the transcript."""
     if not event.transcript.startswith(database.PREFIX):
         return
-    file = event.transcript.removeprefix(database.PREFIX).partition(":")[2]
-    text, accepted = database.interrupted(file, event.session_key)
+    text, accepted = database.interrupted(database.named(event.transcript)[1], event.session_key)
     if not text:
         return
     try:

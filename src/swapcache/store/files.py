@@ -243,6 +243,15 @@ def open_regular(path: str) -> int:
     return file
 
 
+def read_regular(path: str, limit: int) -> bytes:
+    """At most `limit` bytes of a host's file, which may be a link. Raises SourceError, OSError."""
+    file = open_regular(path)
+    try:
+        return contents(file, limit)
+    finally:
+        os.close(file)
+
+
 class Lock:
     """An exclusive lock of the kernel's, released when the process dies.
 

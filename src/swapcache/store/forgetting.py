@@ -14,9 +14,9 @@ import sqlite3
 import zlib
 
 from swapcache import paths
-from swapcache.errors import BusyError
+from swapcache.errors import BusyError, SourceError
 from swapcache.model import NamedTuple
-from swapcache.store import database, seal, trust
+from swapcache.store import database, files, seal, trust
 from swapcache.store.store import Store, now
 from swapcache.store.writing import LEVEL
 
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MASK = "[forgotten]"
+BLOCK = 1 << 20
 ESCAPED = 3
 """How deep JSON stands in JSON: a tool's arguments inside a statement inside a record."""
 LEAST = 4
 """Characters of a text that can be forgotten: fewer stand everywhere by chance."""
-_NAMES = ("record.meta", "session.key", "session.id", "source.path", "store.workspace")
+NAMES = ("record.meta", "session.key", "session.id", "source.path", "store.workspace")
+"""Columns of names: they cannot be taken out without breaking the seal."""
 
 
 class Text(NamedTuple):
@@ -98,26 +100,27 @@ def columns_with(store: Store, text: Text) -> dict[str, int]:
     return found
 
 
-def names_with(store: Store, text: Text) -> dict[str, int]:
-    """Those among them that are names: they cannot be taken out without breaking the seal."""
-    return {k: v for k, v in columns_with(store, text).items() if k in _NAMES}
-
-
 def files_with(store: Store, text: Text) -> list[str]:
     """The database's files whose very bytes hold a text; read in pieces."""
     base = paths.database(store.directory)
     names = [base, f"{base}-wal", f"{base}-shm", paths.owner_file(store.directory)]
-    return [n for n in names if os.path.exists(n) and _file_holds(n, text)]
+    return [n for n in names if os.path.exists(n) and file_holds(n, text)]
 
 
-def _file_holds(path: str, text: Text) -> bool:
-    overlap = len(text.forms[0])
-    kept = b""
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            if text.inside(kept + block):
+def file_holds(path: str, text: Text) -> bool:
+    """True when the bytes of a file hold a text, whatever its size; False for what is no file."""
+    try:
+        file = files.open_regular(path)
+    except SourceError:
+        return False
+    data, overlap = b"", len(text.forms[0])
+    try:
+        while block := os.read(file, BLOCK):
+            data = data[-overlap:] + block
+            if text.inside(data):
                 return True
-            kept = block[-overlap:]
+    finally:
+        os.close(file)
     return False
 
 

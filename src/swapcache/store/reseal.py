@@ -230,9 +230,9 @@ def tag_under(store: Store, key: bytes, newest: int) -> str:
 
 def retired(store: Store) -> list[str]:
     """Ids of the keys that sealed this chain before, newest first."""
-    found: list[str] = []
+    found, current = list[str](), keyring.current_id()
     for _, meta in trust.records(store, store.head()[0]):
         key = (meta or {}).get("from_key")
-        if isinstance(key, str) and key not in (*found, keyring.current_id()):
+        if isinstance(key, str) and key not in (*found, current):
             found.append(key)
     return found

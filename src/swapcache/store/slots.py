@@ -9,10 +9,17 @@ was, nor one session key's for another's. Says nothing about age: an older text 
 
 from __future__ import annotations
 
+import os
+
 from swapcache import paths
 from swapcache.store import seal
 
 PURPOSE = b"swapcache/v1/shim\0"
+
+
+def name_of(path: str) -> str:
+    """The slot that a file is: its name without the ending."""
+    return os.path.basename(path).partition(".")[0]
 
 
 def mac(name: str, text: bytes) -> str:

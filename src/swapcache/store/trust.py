@@ -65,7 +65,13 @@ def newest(seq: int, meta: dict[str, Any]) -> int:
     """Sequence number of the newest trust record up to record `seq` with these metadata."""
     if meta.get("kind") == KIND:
         return seq
-    return int(meta.get(POINTER, NONE))
+    return _named(meta, seq)
+
+
+def _named(meta: dict[str, Any], seq: int) -> int:
+    """The trust record that record `seq` names. What was adopted may hold anything there."""
+    named = meta.get(POINTER)
+    return named if type(named) is int and named < seq else NONE
 
 
 def records(store: Store, seq: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
@@ -80,7 +86,7 @@ def records(store: Store, seq: int) -> Iterator[tuple[int, dict[str, Any] | None
         yield at, meta
         if meta is None:
             return
-        at = min(at - 1, int(meta.get(POINTER, NONE)))
+        at = _named(meta, at)
 
 
 def left_of(store: Store) -> dict[int, str]:

@@ -62,11 +62,12 @@ def message(value: "dict[str, Any]") -> Message | None:
     if kind == "attachment":
         return _queued(value)
     if kind == "system" and value.get("subtype") == "compact_boundary":
-        return _made(value, "system", "compaction", "", SYSTEM)
+        return made(value, "system", "compaction", "", SYSTEM)
     return None
 
 
-def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str) -> Message:
+def made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str) -> Message:
+    """A message of a row with these ids, times and marks; a child agent's is nobody's word."""
     return Message(
         role,
         kind,
@@ -84,28 +85,28 @@ def _user(value: "dict[str, Any]") -> Message:
     text = joined(content)
     origin, assumed = origins.said(origins.CLAUDE, value, text.lstrip())
     if value.get("isCompactSummary"):
-        return _made(value, "user", "summary", text, origin)
+        return made(value, "user", "summary", text, origin)
     meta = origin == SYSTEM or value.get("repeatsCompactSummary") or _notified(value, text)
     if results:
         own = strip_frames(strip_tag(text, "system-reminder"), closed=True).strip()
         said = own and not meta and not own.startswith(NO_REQUEST)
         kind, whose = ("request", origin) if said else ("results", UNTRUSTED)
-        made = _made(value, "user", kind, own if said else "", whose)
-        return made._replace(results=results, assumed=bool(said) and assumed)
+        told = made(value, "user", kind, own if said else "", whose)
+        return told._replace(results=results, assumed=bool(said) and assumed)
     if meta:
-        return _made(value, "user", "notice", text, origin)
+        return made(value, "user", "notice", text, origin)
     if text.startswith(("<local-command-", "<bash-stdout>")):
-        return _made(value, "user", "notice", text, UNTRUSTED)
+        return made(value, "user", "notice", text, UNTRUSTED)
     if text.startswith(INTERRUPTION):
-        return _made(value, "user", "interrupted", text, SYSTEM)
+        return made(value, "user", "interrupted", text, SYSTEM)
     if text.lstrip().startswith(("<command-name>", "<command-message>")):
         line = _command(text)
         kind = "command" if line.split()[:1] in HOST_COMMANDS else "request"
-        return _made(value, "user", kind, line, origin)._replace(assumed=assumed)
+        return made(value, "user", kind, line, origin)._replace(assumed=assumed)
     own = strip_frames(strip_tag(text, "system-reminder"), closed=True).strip()
     if not own:
-        return _made(value, "user", "injected", "", SYSTEM)
-    return _made(value, "user", "request", own, origin)._replace(assumed=assumed)
+        return made(value, "user", "injected", "", SYSTEM)
+    return made(value, "user", "request", own, origin)._replace(assumed=assumed)
 
 
 def _notified(value: "dict[str, Any]", text: str) -> bool:
@@ -127,7 +128,7 @@ def _queued(value: "dict[str, Any]") -> Message | None:
     origin, assumed = origins.said(origins.CLAUDE, inner, text)
     if not text or origin == SYSTEM or _notified(inner, text):
         return None
-    return _made(value, "user", "request", text, origin)._replace(assumed=assumed)
+    return made(value, "user", "request", text, origin)._replace(assumed=assumed)
 
 
 def _command(text: str) -> str:
@@ -161,9 +162,9 @@ def _assistant(value: "dict[str, Any]") -> Message:
     content = inner.get("content")
     text = joined(content)
     if value.get("isApiErrorMessage"):
-        return _made(value, "assistant", "failure", text, SYSTEM)
+        return made(value, "assistant", "failure", text, SYSTEM)
     if inner.get("model") == "<synthetic>":
-        return _made(value, "assistant", "notice", text, SYSTEM)
+        return made(value, "assistant", "notice", text, SYSTEM)
     calls = tuple(
         ToolCall(string(b.get("id")), string(b.get("name")), mapping(b.get("input")))
         for b in (content if isinstance(content, list) else ())
@@ -172,6 +173,6 @@ def _assistant(value: "dict[str, Any]") -> Message:
     if not text and not calls:
         thinking = isinstance(content, list) and len(content) > 0
         if thinking:
-            return _made(value, "assistant", "reasoning", "", AGENT)
-        return _made(value, "assistant", "failure", "the model answered without content", SYSTEM)
-    return _made(value, "assistant", "reply", text, AGENT)._replace(calls=calls)
+            return made(value, "assistant", "reasoning", "", AGENT)
+        return made(value, "assistant", "failure", "the model answered without content", SYSTEM)
+    return made(value, "assistant", "reply", text, AGENT)._replace(calls=calls)

@@ -37,6 +37,12 @@ def name(session_id: str, path: str) -> str:
     return f"{PREFIX}{session_id}:{path}"
 
 
+def named(source: str) -> tuple[str, str]:
+    """(session id, database) of a source's path that `name` made."""
+    session_id, _, path = source.removeprefix(PREFIX).partition(":")
+    return session_id, path
+
+
 def connect(path: str) -> sqlite3.Connection:
     """A read-only connection. Raises SourceError."""
     if not os.path.exists(path):
@@ -101,7 +107,7 @@ def interrupted(path: str, session_key: str) -> tuple[str, str]:
 
 def read(source: str, cursor: int, limit: int) -> Events:
     """Events of a session from `cursor` on, about `limit` bytes. Raises SourceError."""
-    session_id, _, path = source.removeprefix(PREFIX).partition(":")
+    session_id, path = named(source)
     db = connect(path)
     try:
         db.execute("BEGIN")
@@ -130,7 +136,7 @@ def read(source: str, cursor: int, limit: int) -> Events:
 
 def packed(source: str, seq: int) -> bytes | None:
     """An event's bytes as the host compressed them; None for a plain one. Raises SourceError."""
-    session_id, _, path = source.removeprefix(PREFIX).partition(":")
+    session_id, path = named(source)
     query = "SELECT event_zstd FROM transcript_events WHERE session_id=? AND seq=?"
     rows = _ask(path, query, session_id, seq)
     return bytes(rows[0][0]) if rows and isinstance(rows[0][0], bytes) else None

@@ -10,6 +10,9 @@ import json
 
 from swapcache.model import OWNER, SYSTEM, UNTRUSTED, Message, ToolCall
 from swapcache.transcripts import origins, parts
+from swapcache.transcripts.claude_code import made
+from swapcache.transcripts.claude_code import session_of as session_of
+from swapcache.transcripts.claude_code import workspace_of as workspace_of
 from swapcache.transcripts.text import mapping, string, strip_frames, strip_tag
 from swapcache.transcripts.tree import Place
 
@@ -44,16 +47,6 @@ def matches(value: "dict[str, Any]") -> bool:
     return kind == "system" and "systemPayload" in value
 
 
-def session_of(value: "dict[str, Any]") -> str:
-    """The session id that a row names, or empty."""
-    return string(value.get("sessionId"))
-
-
-def workspace_of(value: "dict[str, Any]") -> str:
-    """The working directory that a row names, or empty."""
-    return string(value.get("cwd"))
-
-
 def message(value: "dict[str, Any]") -> Message | None:
     """The message in a row; None for rows that are none (telemetry, snapshots, titles)."""
     kind = value.get("type")
@@ -77,18 +70,6 @@ def place(value: "dict[str, Any]") -> Place | None:
     return Place(key, string(value.get("parentUuid")), None if aside else key, leads)
 
 
-def _made(value: "dict[str, Any]", role: str, kind: str, text: str, origin: str) -> Message:
-    return Message(
-        role,
-        kind,
-        text,
-        UNTRUSTED if value.get("isSidechain") is True else origin,
-        string(value.get("timestamp")),
-        string(value.get("uuid")),
-        sidechain=value.get("isSidechain") is True,
-    )
-
-
 def _given(value: "dict[str, Any]") -> "list[dict[str, Any]]":
     return parts.several(mapping(value.get("message")).get("parts"))
 
@@ -98,14 +79,14 @@ def _user(value: "dict[str, Any]") -> Message:
     text = string(payload.get("displayText")) or "\n".join(parts.words(_given(value)))
     origin, assumed = origins.said(origins.QWEN, value, text)
     if origin == SYSTEM or value.get("subtype") in NOT_SAID:
-        return _made(value, "user", "notice", text, origin)
+        return made(value, "user", "notice", text, origin)
     text = text.replace(HIDDEN, f"<{HOOKS[1]}>")
     for tag in HOOKS:
         text = strip_tag(text, tag)
     own = strip_frames(text, closed=True).strip()
     if not own:
-        return _made(value, "user", "injected", "", SYSTEM)
-    return _made(value, "user", "request", own, origin)._replace(assumed=assumed)
+        return made(value, "user", "injected", "", SYSTEM)
+    return made(value, "user", "request", own, origin)._replace(assumed=assumed)
 
 
 def _assistant(value: "dict[str, Any]") -> Message:
@@ -114,7 +95,7 @@ def _assistant(value: "dict[str, Any]") -> Message:
     calls = tuple(_unwrapped(call) for call in parts.calls(given))
     kind = "reply" if text or calls else "reasoning"
     whose = origins.answered(origins.QWEN, value)
-    return _made(value, "assistant", kind, text, whose)._replace(calls=calls)
+    return made(value, "assistant", kind, text, whose)._replace(calls=calls)
 
 
 def _unwrapped(call: ToolCall) -> ToolCall:
@@ -139,23 +120,23 @@ def _results(value: "dict[str, Any]") -> Message:
         r._replace(error=r.error or status in ("error", "cancelled"), interrupted=cut)
         for r in parts.results(_given(value), origins.QWEN)
     )
-    return _made(value, "user", "results", "", UNTRUSTED)._replace(results=results)
+    return made(value, "user", "results", "", UNTRUSTED)._replace(results=results)
 
 
 def _system(value: "dict[str, Any]") -> Message | None:
     payload = mapping(value.get("systemPayload"))
     subtype = value.get("subtype")
     if subtype == "chat_compression":
-        return _made(value, "system", "compaction", _summary(payload), UNTRUSTED)
+        return made(value, "system", "compaction", _summary(payload), UNTRUSTED)
     if subtype == "rewind":
-        return _made(value, "system", "notice", "rewind", SYSTEM)
+        return made(value, "system", "notice", "rewind", SYSTEM)
     if subtype == "slash_command" and payload.get("phase") == "invocation":
-        return _made(value, "user", "command", string(payload.get("rawCommand")), OWNER)
+        return made(value, "user", "command", string(payload.get("rawCommand")), OWNER)
     event = mapping(payload.get("uiEvent"))
     child = "subagent_id" in event
     if subtype == "ui_telemetry" and event.get("event.name") == "qwen-code.api_error" and not child:
         text = string(event.get("error_message")) or "the model could not be reached"
-        return _made(value, "assistant", "failure", text, SYSTEM)
+        return made(value, "assistant", "failure", text, SYSTEM)
     return None
 
 

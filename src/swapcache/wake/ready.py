@@ -28,18 +28,14 @@ LIMIT = 1 << 20
 
 def path(state_dir: str, agent: str, workspace: str, key: str) -> str:
     """Where the texts for a session key lie; the shim computes the same name."""
-    return f"{paths.ready_dir()}/{_name(state_dir, agent, workspace, key)}.json"
-
-
-def _name(*whose: str) -> str:
-    return seal.sha256(os.fsencode("\0".join(whose)))
+    whose = "\0".join((state_dir, agent, workspace, key))
+    return f"{paths.ready_dir()}/{seal.sha256(os.fsencode(whose))}.json"
 
 
 def write(store: Store, current: Session, settings: dict[str, Any]) -> str:
     """Renders and publishes the texts for the key of a window; the path."""
     owner = store.identity
-    whose = owner.state_dir, owner.agent, owner.workspace, current.key
-    place = path(*whose)
+    place = path(owner.state_dir, owner.agent, owner.workspace, current.key)
     seq, tag = store.head()
     value = {
         "key": current.key,
@@ -50,7 +46,7 @@ def write(store: Store, current: Session, settings: dict[str, Any]) -> str:
         "text": texts(store, current, settings),
     }
     body = whole(json.dumps(value, ensure_ascii=False))
-    sealed = {"v": 2, "mac": slots.mac(_name(*whose), body.encode()), "body": body}
+    sealed = {"v": 2, "mac": slots.mac(slots.name_of(place), body.encode()), "body": body}
     files.publish_private(place, json.dumps(sealed, ensure_ascii=False))
     return place
 
@@ -61,8 +57,7 @@ def read(place: str) -> dict[str, str]:
     try:
         value = json.loads(raw)
         body, given = str(value["body"]), value["mac"]
-        name = os.path.basename(place).removesuffix(".json")
-        if not seal.same(slots.mac(name, body.encode("utf-8", "replace")), given):
+        if not seal.same(slots.mac(slots.name_of(place), body.encode("utf-8", "replace")), given):
             raise StoreError(f"{place} is not sealed by our key; remove it")
         return dict(json.loads(body)["text"])
     except (ValueError, KeyError, TypeError) as problem:

@@ -7,12 +7,9 @@ reading consumes nothing. Never decides whether it is told (policy) or how (brie
 
 from __future__ import annotations
 
-import json
-
 from swapcache.capture import capture, events
 from swapcache.errors import StoreError
 from swapcache.model import Event, Item, NamedTuple, Session, WorkingState
-from swapcache.state import fold as folding
 from swapcache.store import identity, sessions, times, trust
 from swapcache.store.store import Store, now
 
@@ -174,16 +171,7 @@ def known(store: Store, subject: Session | None) -> Known:
     if subject is None:
         return Known(WorkingState(-1, -1, (), {}), {}, True)
     row = sessions.load_state(store.db, store.keys, subject.number)
-    row, whole = capture.newest_state(store, subject, row)
-    if row is None:
-        from swapcache.capture import story  # rarely needed
-
-        told = story.refold(store, subject)
-        fold, seq, whole = told.fold, told.last, whole and told.whole
-        provisional: dict[str, Any] = {}
-    else:
-        fold, seq = folding.Fold.load(row[1]), row[0]
-        provisional = json.loads(row[2])
+    fold, seq, provisional, whole = capture.current(store, subject, row)
     state = fold.state(subject.number, seq)
     answered = fold.answered and not provisional.get("prompt")
     items = (*state.items, *events.provisional_items(provisional, subject.last))

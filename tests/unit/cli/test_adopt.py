@@ -147,6 +147,8 @@ DAMAGES = {
     "a destroyed chunk": "UPDATE chunk SET data=x'00' WHERE id=1",
     "a head that is gone": "DELETE FROM head",
     "metadata that are none": "UPDATE record SET meta=x'ff' WHERE seq=1",
+    "a pointer that is none": "UPDATE record SET meta=json_set(meta, '$.trust', 'x')",
+    "a pointer to itself": "UPDATE record SET meta=json_set(meta, '$.trust', seq)",
     "a number that is none": "UPDATE record SET size='many' WHERE seq=1",
 }
 

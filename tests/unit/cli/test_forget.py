@@ -17,7 +17,7 @@ from swapcache.cli import forget
 from swapcache.hosts import openclaw_spool
 from swapcache.model import Event
 from swapcache.state import views
-from swapcache.store import files, identity, slots
+from swapcache.store import files, forgetting, identity, slots
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from tests.rows import Claude
@@ -183,3 +183,20 @@ def test_a_strangers_file_among_the_views_is_named_and_left(host: Host) -> None:
     code, output = run(SECRET, "--yes")
     assert code == 1 and str(planted) in output
     assert planted.read_text() == SECRET
+
+
+def test_a_transcript_is_searched_whatever_its_name_and_size(
+    work: Claude, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "BLOCK", 7)
+    path = home / "odd:name.jsonl"
+    work.path.rename(path)
+    work.path = path
+    record(work, project, home, "s4")
+    assert f"transcript still holds it: {path}" in run(SECRET, "--dry-run")[1]
+
+
+def test_a_dry_run_leaves_the_hooks_spool_where_it_is(work: Claude) -> None:
+    files.append_line(paths.spool_file(), b"{}", 1 << 20)
+    assert run(SECRET, "--dry-run")[0] == 0
+    assert Path(paths.spool_file()).read_bytes() == b"{}\n"

@@ -164,3 +164,11 @@ def test_every_verdict_names_what_to_do(work: Work, damage: Any, verdict: str) -
     damage(work)
     code, output = run("show")
     assert code == 1 and verdict in output and "what to do: " in output
+
+
+def test_a_key_that_others_can_read_needs_another_mode_and_nothing_else(work: Work) -> None:
+    os.chmod(paths.key_file(), 0o644)
+    code, output = run("show")
+    (line,) = [line for line in output.splitlines() if "what to do" in line]
+    assert code == 1 and line.strip().startswith("what to do: others can read the key")
+    assert "lost for good" not in output

@@ -122,6 +122,11 @@ def rest(process: "subprocess.Popen[str]", seconds: float = 60) -> list[str]:
 
 
 def at_once(count: int, code: str, *arguments: str) -> set[str]:
+    """The different lines that `together` gives."""
+    return set(together(count, code, *arguments))
+
+
+def together(count: int, code: str, *arguments: str) -> list[str]:
     """Lets `count` children, each of which printed "ready", go on together; their next lines."""
     with ExitStack() as stack:
         processes = [stack.enter_context(child(code, *arguments)) for _ in range(count)]
@@ -131,4 +136,4 @@ def at_once(count: int, code: str, *arguments: str) -> set[str]:
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
-        return {rest(process)[0] for process in processes}
+        return [rest(process)[0] for process in processes]

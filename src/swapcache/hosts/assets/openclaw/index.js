@@ -196,10 +196,11 @@ function opened(file) {
 }
 
 function append(key, line, durable) {
-  const fd = opened(spool(key));
+  const file = spool(key);
+  const fd = opened(file);
   try {
     if (fs.fstatSync(fd).size > SPOOL_LIMIT) return;
-    const name = path.basename(spool(key), ".jsonl");
+    const name = path.basename(file, ".jsonl");
     const workspace = keys.get(key)?.where.workspaceDir; // unknown before the first bootstrap
     const said = JSON.stringify({ t: new Date().toISOString(), process: PROCESS, workspace, ...line });
     fs.writeSync(fd, `${said}\t${sealed(name, said)}\n`);
