@@ -74,12 +74,13 @@ def message(value: "dict[str, Any]") -> Message | None:
     if role == "assistant":
         return _assistant(value, inner)
     if role == "toolResult":
-        text = joined(inner.get("content"))
+        text, more = joined(inner.get("content")), mapping(inner.get("details"))
+        code = more.get("exitCode")
         result = ToolResult(
             string(inner.get("toolCallId")),
             text,
-            inner.get("isError") is True,
-            text.startswith(NO_RESULT),
+            inner.get("isError") is True or (isinstance(code, int) and code != 0),
+            text.startswith(NO_RESULT) or more.get("status") == "running",
             origins.from_network(origins.OPENCLAW, value, text),
         )
         return _made(value, "user", "results", "", UNTRUSTED)._replace(results=(result,))

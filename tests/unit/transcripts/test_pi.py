@@ -289,3 +289,46 @@ def test_rows_of_this_format_are_told_from_others() -> None:
     assert not pi.matches({"type": "session"})
     assert not pi.matches({"type": "user", "message": {"role": "user"}, "parentUuid": None})
     assert not pi.matches({"type": "message", "message": "words"})
+
+
+def test_version_1_has_no_tree_and_is_read_as_one_line_of_rows() -> None:
+    header = {"type": "session", "id": "s1", "timestamp": "t", "cwd": "/srv/p", "provider": "mock"}
+    assert pi.matches(header) and pi.session_of(header) == "s1"
+    said = {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "go"}}
+    message = pi.message(said)
+    assert message is not None and (message.kind, message.text, message.id) == ("request", "go", "")
+    short = {"type": "compaction", "summary": "so far", "firstKeptEntryIndex": 3, "tokensBefore": 9}
+    for row_ in (header, said, short):
+        assert pi.place(row_) is None
+    message = pi.message(short)
+    assert message is not None and (message.kind, message.text) == ("compaction", "so far")
+
+
+def test_version_2_has_a_tree_and_what_hooks_injected_in_a_role_of_its_own() -> None:
+    value = row("hookMessage", "injected words", customType="other", display=False)
+    message = pi.message(value)
+    assert message is not None and (message.kind, message.origin) == ("notice", UNTRUSTED)
+    place = pi.place(value)
+    assert place is not None and (place.id, place.parent, place.leaf) == ("m1", "m0", "m1")
+
+
+@pytest.mark.parametrize("kind", ["label", "branch_summary", "compaction", "context_edit"])
+def test_version_3_rows_of_the_tree_carry_the_branch_on(kind: str) -> None:
+    place = pi.place({"type": kind, "id": "x", "parentId": "m1", "targetId": "m0"})
+    assert place is not None and (place.parent, place.leaf) == ("m1", "x")
+
+
+@pytest.mark.parametrize(
+    ("details", "error", "unknown"),
+    [
+        ({"status": "completed", "exitCode": 0}, False, False),
+        ({"status": "completed", "exitCode": 2}, True, False),
+        ({"status": "running", "pid": 7, "sessionId": "x"}, False, True),
+        (None, False, False),
+    ],
+)
+def test_a_command_that_failed_or_still_runs_says_so_beside_its_words(
+    details: Any, error: bool, unknown: bool
+) -> None:
+    (result,) = read("toolResult", [text("words")], toolCallId="c1", details=details).results
+    assert (result.error, result.interrupted) == (error, unknown)
