@@ -109,9 +109,9 @@ class Message(NamedTuple):
     """One message of a transcript, classified.
 
     kind: request (a person's or program's own words), command, reply, partial (a reply that was cut
-    off), more (the newest reply told once more), reasoning, results, compaction, summary (of one),
-    interrupted, heartbeat, notice (the host's words), failure (a turn that produced nothing),
-    injected (our own or another hook's text).
+    off), more (the newest reply told once more, or a further part of it), reasoning, results,
+    compaction, summary (of one), interrupted, heartbeat, notice (the host's words), failure (a turn
+    that produced nothing), injected (our own or another hook's text).
     """
 
     role: str

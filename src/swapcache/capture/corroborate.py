@@ -49,7 +49,8 @@ class Difference(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """Records of a transcript that was cut or rewritten, and captured anew after that."""
+    """Records of a transcript that was cut or rewritten, and captured anew after that; or of rows
+    that their host has changed in place since."""
 
     transcript: str
     generation: int
@@ -189,12 +190,14 @@ class _Asked:
                 continue
             waiting.append(record)
             if len(waiting) == BATCH:
-                self._search(waiting, original, count)
+                self._search(store, waiting, original, count)
                 waiting = []
         if waiting:
-            self._search(waiting, original, count)
+            self._search(store, waiting, original, count)
 
-    def _search(self, waiting: list[_Record], original: Original, count: _Count) -> None:
+    def _search(
+        self, store: Store, waiting: list[_Record], original: Original, count: _Count
+    ) -> None:
         """Looks for records that are not in their places in all of a transcript."""
         replaced = self.newest > self.source.generation
         seen = _seen(waiting, original, self.source)
@@ -207,13 +210,18 @@ class _Asked:
                 count.differs(record.seq, ELSEWHERE, self.source)
             elif record.seq in self.forgotten:
                 count.without += 1
-            elif replaced:
+            elif replaced or original.renewed(record.position, _body(store, record.seq)):
                 self.lost += 1
             else:
                 name = _meta(record.meta).get("msg_id")
                 there = name in seen.ids if name else record.position in seen.places
                 reason = (BYTES if there else GONE) + (SINCE if original.changed else "")
                 count.differs(record.seq, reason, self.source)
+
+
+def _body(store: Store, seq: int) -> bytes:
+    found = store.record(seq)
+    return found[0].body if found is not None else b""
 
 
 def _records(store: Store, source: Source) -> Iterator[_Record]:

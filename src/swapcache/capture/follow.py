@@ -7,16 +7,21 @@ before the cursor becomes a new generation: appended as such, never purged.
 
 import os
 
+from swapcache import paths
 from swapcache.model import NamedTuple, Row, Source
 from swapcache.store import files, seal
 from swapcache.transcripts import formats, lines
 
 EDGE = 4096
-DATABASE = "sqlite:"
-"""How the path of a session in a database begins: sqlite:<session id>:<file>."""
+DATABASE = formats.IN_DATABASE
 RENAMED = (".reset.", ".deleted.")
 """What OpenClaw puts behind the name of a transcript that it moves away."""
+IMPORTED = "session-sqlite-import-archive"
+"""Where it puts those that went into its database, as KEY.NAME.imported-TIME."""
 BATCH = 4 << 20
+ZSTD = b"\x28\xb5\x2f\xfd"
+"""How a file begins that its host compressed when it moved it aside."""
+ARCHIVE_LIMIT = 256 << 20
 
 
 class New(NamedTuple):
@@ -39,9 +44,21 @@ def edges_of(file: int, cursor: int) -> tuple[str, str]:
     return seal.sha256(os.pread(file, size, 0)), seal.sha256(os.pread(file, size, cursor - size))
 
 
+def opened(path: str) -> int:
+    """A descriptor of a transcript's plain bytes, also of a compressed one. Raises SourceError."""
+    file = files.open_regular(path)
+    if os.pread(file, len(ZSTD), 0) != ZSTD:
+        return file
+    from swapcache.transcripts import zstd  # archives only
+
+    folder = f"{paths.state_dir()}/copies"
+    files.private_directory(folder)
+    return zstd.plain_file(file, folder, ARCHIVE_LIMIT)
+
+
 def edges(path: str, cursor: int) -> tuple[str, str]:
     """Hashes of the first and the last 4 KB before `cursor`. Raises SourceError."""
-    file = files.open_regular(path)
+    file = opened(path)
     try:
         return edges_of(file, cursor)
     finally:
@@ -50,7 +67,7 @@ def edges(path: str, cursor: int) -> tuple[str, str]:
 
 def head_of(path: str, size: int) -> bytes:
     """The first `size` bytes of a file, or all it has. Raises SourceError."""
-    file = files.open_regular(path)
+    file = opened(path)
     try:
         return os.pread(file, size, 0)
     finally:
@@ -61,7 +78,7 @@ def read_new(source: Source, limit: int = BATCH) -> New:
     """What is new. Raises SourceError (missing, not a file, no permission), FormatError."""
     if source.path.startswith(DATABASE):
         return _read_database(source, limit)
-    file = files.open_regular(source.path if os.path.exists(source.path) else renamed(source.path))
+    file = opened(source.path if os.path.exists(source.path) else renamed(source.path))
     try:
         size = os.fstat(file).st_size
         if source.cursor and (
@@ -82,36 +99,34 @@ def read_new(source: Source, limit: int = BATCH) -> New:
 def renamed(path: str) -> str:
     """Where a transcript went that its host renamed; `path` when it went nowhere."""
     folder, name = os.path.split(path)
-    try:
-        found = sorted(
-            n for n in os.listdir(folder) if n.startswith(tuple(name + r for r in RENAMED))
-        )
-    except OSError:
-        return path
-    return f"{folder}/{found[-1]}" if found else path
+    begins, holds = tuple(name + r for r in RENAMED), f".{name}.imported-"
+    for place in (folder, f"{os.path.dirname(folder)}/{IMPORTED}"):
+        try:
+            found = sorted(n for n in os.listdir(place) if n.startswith(begins) or holds in n)
+        except OSError:
+            continue
+        if found:
+            return f"{place}/{found[-1]}"
+    return path
 
 
 def generation(source: Source) -> str:
     """What a database's session is marked with now; it changes when the host rewrites rows."""
-    from swapcache.transcripts import openclaw
+    from swapcache.transcripts import databases
 
-    return openclaw.read(source.path, 1 << 62, 0).generation
+    return databases.generation(source)
 
 
 def rows_before(source: Source) -> list[Row]:
     """All rows of a session in a database before the cursor."""
-    from swapcache.transcripts import openclaw
+    from swapcache.transcripts import databases
 
-    rows = openclaw.read(source.path, 0, 1 << 62).rows
-    return [row for row in rows if row.start < source.cursor]
+    return databases.rows_before(source)
 
 
 def _read_database(source: Source, limit: int) -> New:
-    """The same for a session in a host's database; the cursor is the next sequence number."""
-    from swapcache.transcripts import openclaw
+    """The same for a session in a host's database (transcripts/databases.py)."""
+    from swapcache.transcripts import databases
 
-    found = openclaw.read(source.path, source.cursor, limit)
-    if source.cursor and found.generation != source.head:
-        return New([], source, True, 0, True)
-    moved = source._replace(cursor=found.next, head=found.generation, format="pi")
-    return New(found.rows, moved, False, 0, found.more)
+    found = databases.read(source, limit)
+    return New(found.rows, found.source, found.rewritten, 0, found.more)

@@ -28,8 +28,9 @@ def next_one(ledger: capture.Ledger, source: Source) -> Source:
     store = ledger.store
     if source.path.startswith(follow.DATABASE) and _unchanged(store, source):
         kept = source._replace(head=follow.generation(source))
-        sessions.move_cursor(store.db, kept, 0, 0, 0)
-        return kept
+        if not follow.read_new(kept, 0).rewritten:  # else rows came in among those that were read
+            sessions.move_cursor(store.db, kept, 0, 0, 0)
+            return kept
     at = _cut_short(store, source)
     made = sessions.add_source(store.db, ledger.session.number, source.path, source.generation + 1)
     if at < 0:

@@ -20,7 +20,7 @@ from swapcache.state.views import FOLDER
 from swapcache.store import files, identity, removal, sessions
 from swapcache.store.forgetting import LEAST, NAMES, Text, file_holds, text_of
 from swapcache.store.store import Store
-from swapcache.transcripts import openclaw
+from swapcache.transcripts import formats, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,8 +131,8 @@ def _one(store: Store, where: forgetting.Found, text: Text, dry_run: bool) -> Pl
 def _transcripts(store: Store, text: Text) -> Iterator[str]:
     """The hosts' files that a store was recorded from and that still hold the text."""
     for path in {source.path for source in sessions.every_source(store.db)}:
-        if path.startswith(openclaw.PREFIX):
-            path = openclaw.named(path)[1]
+        if path.startswith(formats.IN_DATABASE):
+            path = tables.parts(path)[1]
         elif path and not os.path.exists(path):
             path = follow.renamed(path)
         if path and file_holds(path, text):

@@ -20,6 +20,7 @@ from swapcache.model import Event
 from swapcache.store import files, identity, sessions
 from swapcache.store.store import Store, now
 from swapcache.transcripts import openclaw as database
+from swapcache.transcripts import tables
 from swapcache.transcripts.origins import direct as direct
 from swapcache.transcripts.text import mapping, string
 from swapcache.wake import ready, receipts, scene, wake
@@ -71,7 +72,7 @@ def locate(state: str, agent: str, key: str, given: str) -> tuple[str, str]:
     store = f"{folder}/agent/openclaw-agent.sqlite"
     if os.path.exists(store):
         session = database.current(store, key) or given
-        return session, database.name(session, store) if session else ""
+        return session, tables.name(session, store) if session else ""
     entry = mapping(index(f"{folder}/sessions").get(key))
     session = string(entry.get("sessionId")) or given
     named = string(entry.get("sessionFile"))

@@ -18,8 +18,8 @@ from swapcache.model import OWNER, SYSTEM, Event, NamedTuple, NewRecord
 from swapcache.state import rules
 from swapcache.store import files, seal, sessions, slots, times
 from swapcache.store.store import Store, now
+from swapcache.transcripts import formats, pi, tables
 from swapcache.transcripts import openclaw as database
-from swapcache.transcripts import pi
 from swapcache.transcripts.text import mapping, string
 
 TYPE_CHECKING = False
@@ -172,9 +172,10 @@ def _asked(ledger: capture.Ledger, prompt: str, wall: str) -> bool:
 
 def interrupted(ledger: capture.Ledger, event: Event) -> None:
     """Keeps a prompt that the host accepted and never wrote into the transcript."""
-    if not event.transcript.startswith(database.PREFIX):
+    if not event.transcript.startswith(formats.IN_DATABASE):
         return
-    text, accepted = database.interrupted(database.named(event.transcript)[1], event.session_key)
+    file = tables.parts(event.transcript)[1]
+    text, accepted = database.interrupted(file, event.session_key)
     if not text:
         return
     try:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-PLAN_TOOLS = ("todowrite", "update_plan", "todo_write", "write_todos")
+PLAN_TOOLS = ("todowrite", "update_plan", "todo_write", "write_todos", "todo")
 EDIT_TOOLS = {
     "edit": "edited",
     "multiedit": "edited",
@@ -23,6 +23,7 @@ EDIT_TOOLS = {
     "replace": "edited",
     "notebook_edit": "edited",
     "apply_patch": "edited",
+    "patch": "edited",
 }
 PATCH = "*** Begin Patch"
 PATCH_LINES = {
@@ -166,13 +167,14 @@ def plan(call: ToolCall) -> list[list[str]] | None:
     name, given = call.name.lower(), call.arguments
     if name in PLAN_TOOLS:
         entries = given.get("todos") or given.get("plan") or ()
+        some = "set" if given.get("merge") is True else "list"
         tasks = []
         for entry in entries if isinstance(entries, list) else ():
             one = mapping(entry)
             named = (string(one.get(key)) for key in ("content", "step", "description"))
             text = next(filter(None, named), "")
             if text:
-                tasks.append(["list", text, text, STATUS.get(string(one.get("status")), "open")])
+                tasks.append([some, text, text, STATUS.get(string(one.get("status")), "open")])
         return tasks
     if name == "taskcreate":
         return [["new", "", string(given.get("subject")), "open"]]
@@ -197,11 +199,13 @@ def changed(call: ToolCall) -> list[tuple[str, str]]:
     """(path, verb) of every file that a call changes."""
     given = call.arguments
     verb = EDIT_TOOLS.get(call.name.lower(), "")
-    for key in ("file_path", "path", "notebook_path", "filename") if verb else ():
+    keys = ("file_path", "filePath", "path", "notebook_path", "filename")
+    for key in keys if verb else ():
         path = string(given.get(key))
         if path:
             return [(path, verb)]
-    text = string(given.get("input")) if verb else command(call)
+    named = (string(given.get(key)) for key in ("input", "patchText", "patch"))
+    text = next(filter(None, named), "") if verb else command(call)
     return _patched(text) if PATCH in text else []
 
 
@@ -245,7 +249,8 @@ def target(call: ToolCall) -> str:
         paths = [path for path, _ in changed(call)]
         line = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else "".join(paths)
     if not line:
-        for key in ("description", "file_path", "path", "query", "url", "pattern", "prompt"):
+        keys = ("description", "file_path", "filePath", "path", "query", "url", "pattern", "prompt")
+        for key in keys:
             line = string(call.arguments.get(key))
             if line:
                 break

@@ -51,10 +51,28 @@ def by_name(name: str) -> Format:
         from swapcache.transcripts import qwen as q
 
         return Format(q.NAME, q.matches, q.session_of, q.workspace_of, q.message, q.place)
-    raise FormatError(f"no reader is called {name!r}; known are {', '.join(NAMES)}")
+    if name == "copilot":
+        from swapcache.transcripts import copilot as p
+
+        return Format(p.NAME, p.matches, p.session_of, p.workspace_of, p.message, p.place)
+    if name == "opencode":
+        from swapcache.transcripts import opencode as o
+
+        return Format(o.NAME, o.matches, o.session_of, o.workspace_of, o.message, o.place)
+    if name == "hermes":
+        from swapcache.transcripts import hermes as h
+
+        return Format(h.NAME, h.matches, h.session_of, h.workspace_of, h.message, h.place)
+    known = ", ".join((*NAMES, *DATABASES))
+    raise FormatError(f"no reader is called {name!r}; known are {known}")
 
 
-NAMES = ("claude-code", "pi", "codex", "gemini", "qwen")
+IN_DATABASE = "sqlite:"
+"""How the path of a session in a database begins: sqlite:<session id>:<file>."""
+NAMES = ("claude-code", "pi", "codex", "gemini", "qwen", "copilot")
+"""Formats of files, which are known by what stands in them."""
+DATABASES = ("opencode", "hermes")
+"""Formats of databases' rows (transcripts/databases.py tells databases apart)."""
 
 
 def sniff(rows: list[Row], where: str) -> Format:

@@ -174,16 +174,56 @@ HOSTS = {
             *("grep_search", "list_directory", "write_todos"),
         ),
     ),
-    "opencode": Host((), (), (), (), (), ("bash",)),
-    "copilot": Host(
-        ((("type",), {"system.message": SYSTEM}, ""),),
+    "opencode": Host(
+        (
+            (("data", "synthetic"), {True: SYSTEM}, ""),
+            (("role",), {"unknown": UNTRUSTED}, ""),  # the message's own row cannot be read
+        ),
         (),
         (),
         (),
-        (),
-        ("bash",),
+        ("webfetch", "websearch", "codesearch"),
+        (
+            *("bash", "read", "write", "edit", "multiedit", "patch", "apply_patch", "glob", "grep"),
+            *("list", "lsp", "todowrite", "todoread"),
+        ),
     ),
-    "hermes": Host(((("role",), {"system": SYSTEM}, ""),), (), (), (), (), ("terminal",)),
+    "copilot": Host(
+        (
+            (("type",), {"system.message": SYSTEM}, ""),
+            (("data", "isAutopilotContinuation"), {True: SYSTEM}, ""),
+            (("data", "source"), {}, UNTRUSTED),  # a skill's or another agent's words
+        ),
+        (),
+        (),
+        (),
+        ("web_fetch", "web_search", "fetch_copilot_cli_documentation"),
+        (
+            *("bash", "read_bash", "write_bash", "stop_bash", "list_bash", "view", "create"),
+            *("edit", "grep", "glob", "sql"),
+        ),
+    ),
+    "hermes": Host(
+        (
+            (("role",), {"system": SYSTEM}, ""),
+            (("chat",), {}, UNTRUSTED),  # of a group or channel
+            (("observed",), {}, UNTRUSTED),
+        ),
+        (),
+        (),
+        (
+            ("[System:", SYSTEM),
+            ("[System note:", SYSTEM),
+            ("[SYSTEM", SYSTEM),
+            ("[Your active task list was preserved", SYSTEM),
+            ("[IMPORTANT: Background process", SYSTEM),
+        ),
+        ("web_search", "web_extract", "x_search"),
+        (
+            *("terminal", "process", "read_terminal", "read_file", "write_file", "patch"),
+            *("search_files", "todo"),
+        ),
+    ),
 }
 CLAUDE, OPENCLAW = HOSTS["claude-code"], HOSTS["openclaw"]
 CODEX, GEMINI, QWEN = HOSTS["codex"], HOSTS["gemini"], HOSTS["qwen"]

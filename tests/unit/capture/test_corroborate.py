@@ -17,7 +17,7 @@ from swapcache.model import Event
 from swapcache.store import forgetting, identity
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
-from swapcache.transcripts import openclaw
+from swapcache.transcripts import zstd
 from tests.rows import Claude
 from tests.unit.hosts.test_openclaw import Host
 
@@ -341,7 +341,7 @@ def test_events_that_were_captured_compressed_are_confirmed(
 ) -> None:
     made = Host(home)
     with monkeypatch.context() as patch:
-        patch.setattr(openclaw, "_unpacked", lambda data: None)
+        patch.setattr(zstd, "unpacked", lambda data, limit: (b"", zstd.NO_DECODER))
         made.event({"type": "message", "id": "big", "message": {"content": "y" * 99}}, packed=True)
         made.message("user", "go on")
         made.fold().close()
@@ -352,7 +352,7 @@ def test_events_that_were_captured_compressed_are_confirmed(
 def test_an_event_that_cannot_be_decompressed_here_is_not_said_to_differ(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openclaw, "_unpacked", lambda data: None)
+    monkeypatch.setattr(zstd, "unpacked", lambda data, limit: (b"", zstd.NO_DECODER))
     found = compared(host)
     assert found.differing == 0
     (one,) = found.gone

@@ -163,6 +163,12 @@ PATCHED = [
         (call("1", "write_file", file_path="/a"), [("/a", "wrote")]),
         (call("1", "Write", file_path="/a"), [("/a", "wrote")]),
         (call("1", "write", path="/a"), [("/a", "wrote")]),
+        (call("1", "write", filePath="/a"), [("/a", "wrote")]),
+        (call("1", "patch", path="/a", old_string="x"), [("/a", "edited")]),
+        (
+            call("1", "apply_patch", patchText="*** Begin Patch\n*** Add File: b.py\n+x"),
+            [("b.py", "wrote")],
+        ),
         (call("1", "Read", file_path="/a"), []),
         (call("1", "Bash", command="rm /a"), []),
         (call("1", "Edit", file_path=5), []),
@@ -210,12 +216,16 @@ def test_a_call_is_named_in_one_line(given_call: ToolCall, line: str) -> None:
             {"todos": [{"description": "a", "status": "cancelled"}]},
             [["list", "a", "a", "cancelled"]],
         ),
+        (
+            {"merge": True, "todos": [{"id": "1", "content": "a", "status": "completed"}]},
+            [["set", "a", "a", "done"]],
+        ),
         ({"todos": "words"}, []),
         ({"todos": [None, 5, {"content": 7}, {}]}, []),
         ({}, []),
     ],
 )
-@pytest.mark.parametrize("name", ["TodoWrite", "update_plan", "todo_write", "write_todos"])
+@pytest.mark.parametrize("name", ["TodoWrite", "update_plan", "todo_write", "write_todos", "todo"])
 def test_a_plan_tool_states_the_whole_plan(
     name: str, entries: dict[str, Any], tasks: list[list[str]]
 ) -> None:

@@ -1,0 +1,191 @@
+"""Which host a database is of, by its tables, never by its name; and the one door to all of them.
+
+Owns the list of databases that can be read. Promises that damage costs only what it hit: a database
+that SQLite refuses is read page by page, and what is lost of a session is a row with a reason.
+Never writes to a host's database, and never guesses which session is meant.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from swapcache.errors import FormatError, MissingSourceError, SourceError
+from swapcache.model import NamedTuple
+from swapcache.transcripts import sqlite, tables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from swapcache.model import Row, Source
+    from swapcache.transcripts.tables import Candidate, Database, Found
+
+    T = TypeVar("T")
+
+NAMES = ("openclaw", "opencode", "hermes")
+ALL = 1 << 62
+
+
+class Read(NamedTuple):
+    """Rows of a session, and with what its reading goes on."""
+
+    rows: list[Row]
+    source: Source
+    rewritten: bool
+    """What was read before is not there any more: nothing was read."""
+    more: bool
+
+
+def by_name(name: str) -> Database:
+    """The database of a host; imports only that one."""
+    if name == "openclaw":
+        from swapcache.transcripts import openclaw
+
+        return openclaw.DATABASE
+    if name == "opencode":
+        from swapcache.transcripts import opencode_tables
+
+        return opencode_tables.DATABASE
+    from swapcache.transcripts import hermes_tables
+
+    return hermes_tables.DATABASE
+
+
+def read(source: Source, limit: int) -> Read:
+    """What a session holds beyond the source's cursor.
+
+    Raises SourceError; MissingSourceError for a session that its host has deleted.
+    """
+    session, path = tables.parts(source.path)
+
+    def work(db: sqlite3.Connection) -> Read:
+        database = _of(db, path)
+        if not source.cursor and not database.sound(db, session):
+            raise sqlite3.DatabaseError("its tables and indexes disagree")
+        mark = database.mark(db, session, source)
+        if mark.rewritten:
+            fresh = source._replace(cursor=0, head="", tail="")
+            if not database.read(db, session, fresh, 0).rows:
+                raise MissingSourceError(f"{path} holds nothing of the session {session} any more")
+            return Read([], source, True, True)
+        found = database.read(db, session, source, limit)
+        return _read(source._replace(head=mark.generation), database, found)
+
+    def rest(database: Database, db: sqlite3.Connection, reason: str) -> Read:
+        found = database.read(db, session, source, limit)
+        return _read(source, database, _reported(found, source, reason))
+
+    return _asked(path, source.format, session, work, rest)
+
+
+def _read(source: Source, database: Database, found: Found) -> Read:
+    moved = source._replace(cursor=found.next, tail=found.tail, format=database.format)
+    return Read(found.rows, moved, False, found.more)
+
+
+def _reported(found: Found, source: Source, reason: str) -> Found:
+    """Rows saved from damage: those without content say why, and one more says that it happened."""
+    from swapcache.model import Row
+
+    rows = [r._replace(reason=f"{r.reason} ({reason})") if r.reason else r for r in found.rows]
+    if rows or not source.cursor:
+        place = -1 - source.cursor
+        rows.insert(0, Row(place, b"", None, f"{reason}; what nothing names any more is lost"))
+    return found._replace(rows=rows)
+
+
+def changed(source: Source) -> bool:
+    """True when what was read of a session is not all there any more."""
+    session, path = tables.parts(source.path)
+
+    def work(db: sqlite3.Connection) -> bool:
+        return _of(db, path).mark(db, session, source).rewritten
+
+    return _asked(path, source.format, session, work, lambda _, __, ___: False)
+
+
+def tellings(source: Source) -> int:
+    """See `Database.tellings`. Raises SourceError."""
+    path = tables.parts(source.path)[1]
+    return _asked(path, source.format, "", lambda db: _of(db, path), lambda d, _, __: d).tellings
+
+
+def generation(source: Source) -> str:
+    """What a session is marked with now; it changes when its host rewrites rows."""
+    session, path = tables.parts(source.path)
+
+    def work(db: sqlite3.Connection) -> str:
+        return _of(db, path).mark(db, session, source._replace(cursor=0)).generation
+
+    return _asked(path, source.format, session, work, lambda _, __, ___: source.head)
+
+
+def rows_before(source: Source) -> list[Row]:
+    """All rows of a session before the cursor, as a reading from the start gives them."""
+    rows = read(source._replace(cursor=0, head="", tail=""), ALL).rows
+    return [row for row in rows if row.start < source.cursor]
+
+
+def candidates(path: str) -> tuple[str, list[Candidate]]:
+    """(host, sessions, the newest first). Raises SourceError, FormatError."""
+
+    def work(db: sqlite3.Connection) -> tuple[str, list[Candidate]]:
+        database = _of(db, path)
+        return database.host, database.candidates(db, path)
+
+    def rest(
+        database: Database, db: sqlite3.Connection, reason: str
+    ) -> tuple[str, list[Candidate]]:
+        return database.host, database.candidates(db, path)
+
+    return _asked(path, "", "", work, rest)
+
+
+def _of(db: sqlite3.Connection, path: str) -> Database:
+    """Raises FormatError for a database of something else."""
+    there = {tables.text(n) for (n,) in db.execute("SELECT name FROM sqlite_master")}
+    found = _fitting(there)
+    if found is None:
+        some = ", ".join(sorted(there)[:6]) or "none"
+        raise FormatError(
+            f"{path} is a database of something else (its tables are: {some}); readable are those "
+            f"of {', '.join(NAMES)}"
+        )
+    return found
+
+
+def _fitting(there: set[str]) -> Database | None:
+    for name in NAMES:
+        database = by_name(name)
+        if any(set(sign) <= there for sign in database.signs):
+            return database
+    return None
+
+
+def _asked(
+    path: str,
+    known: str,
+    session: str,
+    work: Callable[[sqlite3.Connection], T],
+    rest: Callable[[Database, sqlite3.Connection, str], T],
+) -> T:
+    """`work` on the database, or `rest` on what could be saved of it."""
+    try:
+        return sqlite.ask(path, work)
+    except sqlite3.Error as problem:
+        reason = f"the database is damaged: {problem}"
+    except FormatError as problem:
+        if known:  # it was one of ours, so tables are missing
+            reason = str(problem)
+        else:
+            raise
+    from swapcache.transcripts import salvage  # only damage needs it
+
+    saved = salvage.saved(path, known, session, [by_name(name) for name in NAMES])
+    if saved is None:
+        raise SourceError(f"{path} cannot be read: {reason}, and nothing in it is a session's row")
+    try:
+        return rest(*saved, reason)
+    finally:
+        saved[1].close()

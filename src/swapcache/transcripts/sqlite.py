@@ -1,0 +1,192 @@
+"""A host's SQLite database, read and left exactly as it was.
+
+Owns how such a file is opened beside its host, after a kill, or while it is locked. Promises that
+nothing is written: not to the database, and no log or index file appears beside it. What cannot be
+read in place is read from a private copy, which is gone when the answer is there. Never knows a
+host's tables.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from swapcache import paths
+from swapcache.errors import SourceError
+from swapcache.model import NamedTuple
+from swapcache.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+MAGIC = b"SQLite format 3\0"
+WAL = 2
+"""What the header says of a database with a write-ahead log."""
+WAIT = 1.0
+COPIES = 3
+BESIDE = ("-wal", "-journal")
+BLOCK = 1 << 20
+
+
+class Look(NamedTuple):
+    """What lies there now."""
+
+    wal: bool
+    """It keeps a write-ahead log."""
+    log: int
+    """Bytes in that log."""
+    kept_open: bool
+    """The log and its index are there, as beside every open connection and after a kill."""
+    stamp: tuple[int, ...]
+    """Changes when anybody writes."""
+
+
+def is_database(path: str) -> bool:
+    """True for a file that begins as SQLite's do. Raises SourceError when it cannot be opened."""
+    file = files.open_regular(path)
+    try:
+        return os.pread(file, len(MAGIC), 0) == MAGIC
+    finally:
+        os.close(file)
+
+
+def look(path: str) -> Look:
+    """What lies there. Raises SourceError (missing, a directory, no permission)."""
+    file = files.open_regular(path)
+    try:
+        wal = os.pread(file, 20, 0)[18:19] == bytes([WAL])
+        stamp = _stamp(os.fstat(file))
+    finally:
+        os.close(file)
+    log = 0
+    for end in BESIDE:
+        try:
+            found = os.stat(path + end)
+        except OSError:
+            stamp += (-1,)
+            continue
+        stamp += _stamp(found)
+        log = found.st_size if end == "-wal" else log
+    kept_open = os.path.exists(f"{path}-shm") and os.path.exists(f"{path}-wal")
+    return Look(wal, log, kept_open, stamp)
+
+
+def _stamp(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def ask(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    """What `work` reads, in one transaction; it may be called again when the host got in between.
+
+    Raises SourceError (cannot be opened), sqlite3.DatabaseError (damaged, or not its tables).
+    """
+    before = look(path)
+    if before.wal and not before.kept_open:
+        # Opening it as SQLite does would leave a log and an index beside it.
+        if before.log:
+            return _on_copy(path, work)
+        problem: Exception | None = None
+        try:
+            answer = _in_place(path, "immutable=1", work)
+        except sqlite3.Error as damage:
+            problem = damage
+        if look(path) == before:  # else its host has begun to write
+            if problem is not None:
+                raise problem
+            return answer
+        if not look(path).kept_open:
+            return _on_copy(path, work)
+    try:
+        return _in_place(path, "mode=ro", work)
+    except sqlite3.OperationalError as problem:
+        if not _in_the_way(problem):
+            raise
+        return _on_copy(path, work)
+
+
+def _in_the_way(problem: sqlite3.OperationalError) -> bool:
+    """True for a lock, or for a transaction that a kill left to be undone."""
+    text = str(problem)
+    return any(word in text for word in ("locked", "busy", "readonly", "unable to open"))
+
+
+def _in_place(path: str, how: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = sqlite3.connect(f"file:{quoted}?{how}", uri=True, timeout=WAIT, isolation_level=None)
+    try:
+        return _worked(db, work)
+    finally:
+        db.close()
+
+
+def _worked(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    db.text_factory = bytes  # the bytes as they are; a host's text may be none
+    db.execute("PRAGMA query_only=1")
+    db.execute("PRAGMA writable_schema=1")  # reads on in a file that lost its end
+    db.execute("BEGIN")
+    return work(db)
+
+
+def _on_copy(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
+    copy = copied(path)
+    try:
+        db = sqlite3.connect(copy, timeout=WAIT, isolation_level=None)
+        try:
+            return _worked(db, work)
+        finally:
+            db.close()
+    except sqlite3.OperationalError as problem:
+        if _in_the_way(problem):
+            raise SourceError(f"{path} cannot be read: {problem}; try again") from problem
+        raise
+    finally:
+        remove(copy)
+
+
+def copied(path: str) -> str:
+    """A private copy of a database with what lies beside it, from one moment if possible.
+
+    The caller removes it. Raises SourceError.
+    """
+    folder = f"{paths.state_dir()}/copies/{os.getpid()}-{os.urandom(6).hex()}"
+    files.private_directory(folder)
+    copy = f"{folder}/database"
+    for _ in range(COPIES):
+        before = look(path)
+        for end in ("", *BESIDE):
+            _copy(path + end, copy + end)
+        if look(path) == before:
+            break
+    return copy
+
+
+def _copy(source: str, target: str) -> None:
+    try:
+        file = files.open_regular(source)
+    except SourceError:
+        if os.path.exists(target):
+            os.unlink(target)
+        return
+    try:
+        made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        try:
+            at = 0
+            while block := os.pread(file, BLOCK, at):
+                files.write_all(made, block)
+                at += len(block)
+        finally:
+            os.close(made)
+    finally:
+        os.close(file)
+
+
+def remove(copy: str) -> None:
+    """Removes a copy and its directory."""
+    folder = os.path.dirname(copy)
+    for name in os.listdir(folder):
+        os.unlink(f"{folder}/{name}")
+    os.rmdir(folder)
