@@ -12,19 +12,24 @@ from swapcache.capture import capture as capturing
 from swapcache.capture import events, follow
 from swapcache.cli.options import emit, json_option, say, words
 from swapcache.errors import FormatError
-from swapcache.hosts import known
-from swapcache.model import Capture, Damage, Event, Row
+from swapcache.hosts import known, locate
+from swapcache.model import Capture, Damage, Event, Row, Source
 from swapcache.store import files, identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
-from swapcache.transcripts import formats, lines
+from swapcache.transcripts import formats, lines, sqlite
+from swapcache.transcripts.tables import Candidate
 from swapcache.transcripts.tree import Tree
 
 
 @click.command()
 @click.argument("source")
 @click.option("--host", required=True, type=click.Choice(known.NAMES), help="Who wrote it.")
-@click.option("--session-key", default="", help="Key of the session (default: its id).")
+@click.option(
+    "--session-key",
+    default="",
+    help="Which session, where there are several: its id or key. Else its key (default: its id).",
+)
 @click.option("--workspace", help="Its workspace (default: the one that the transcript names).")
 @click.option("--agent", default=identity.DEFAULT_AGENT, show_default=True)
 @click.option("--dry-run", is_flag=True, help="Read and count, store nothing.")
@@ -38,35 +43,64 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Store what is new in the transcript SOURCE (a file, or - for standard input).
+    """Store what is new in the transcript SOURCE.
 
+    SOURCE is a file, a host's database, a directory of transcripts, the id or key of a session of
+    the host, or - for standard input. Of several sessions --session-key names one, by id or key.
     Repeating it adds nothing. Exit code 1 when something in it could not be read.
     """
-    path = _from_stdin(host, session_key) if source == "-" else os.path.abspath(source)
-    rows = _first_rows(path)
-    reader = formats.sniff(rows, source)
-    values = [row.value for row in rows if row.value is not None]
-    session = next((s for v in values if (s := reader.session_of(v))), "") or session_key
-    if not session:
-        session = hashlib.sha256(path.encode()).hexdigest()[:16]
-    place = workspace or next((w for v in values if (w := reader.workspace_of(v))), os.getcwd())
+    meant = _meant(source, host, session_key)
+    place = workspace or meant.workspace or os.getcwd()
+    if agent == identity.DEFAULT_AGENT and meant.key.startswith("agent:"):
+        agent = meant.key.split(":")[1]
     whose = identity.identify(host, known.state_dir(host), place, agent)
-    event = Event(host, "import", whose, session, session_key or session, path)
+    event = Event(host, "import", whose, meant.id, meant.key, meant.path)
     if dry_run:
-        report = _count(path, session, reader)
+        report = _count(meant)
     else:
         store = open_store(whose)
         try:
             report = _store(store, event)
         finally:
             store.close()
-    _print(report, as_json)
+    _print(report, as_json, "row" if _in_database(meant.path) else "byte")
     if report.lost:
         sys.exit(1)
 
 
+def _meant(source: str, host: str, key: str) -> Candidate:
+    """The session that is meant. Raises SelectionError that lists the others, SourceError."""
+    if source != "-":
+        path = os.path.abspath(source)
+        if path == paths.spool_file() or os.path.dirname(path) == paths.shim_spool_dir():
+            raise FormatError(
+                f"{source} is our own spool, no transcript: the next event of its session takes up "
+                "what it holds, and seals what the host never wrote"
+            )
+        if os.path.isdir(path):
+            return locate.chosen(host, path, key)
+        if not os.path.exists(path) and os.sep not in source:
+            return locate.locate(host, source)
+        if sqlite.is_database(path) or path.endswith((".db", ".sqlite")):
+            return locate.chosen(host, path, key)
+    else:
+        path = _from_stdin(host, key)
+    rows = _first_rows(path)
+    reader = formats.sniff(rows, source)
+    values = [row.value for row in rows if row.value is not None]
+    session = next((s for v in values if (s := reader.session_of(v))), "")
+    session = locate.session_of_name(path, session) or key
+    session = session or hashlib.sha256(path.encode()).hexdigest()[:16]
+    work = next((w for v in values if (w := reader.workspace_of(v))), "")
+    return Candidate(session, key or session, "", "", -1, work, path)
+
+
+def _in_database(path: str) -> bool:
+    return path.startswith(follow.DATABASE)
+
+
 def _first_rows(path: str) -> list[Row]:
-    file = files.open_regular(path)
+    file = follow.opened(path)
     try:
         return lines.read(file, 0, follow.BATCH)[0]
     finally:
@@ -93,21 +127,21 @@ def _with_tail(report: Capture, path: str) -> Capture:
     return report._replace(lost=(*report.lost, damage))
 
 
-def _count(path: str, session: str, reader: formats.Format) -> Capture:
-    file = files.open_regular(path)
+def _count(meant: Candidate) -> Capture:
+    """What a capture would give, without a store."""
+    source = Source(0, 0, meant.path, 0, 0, "", "", "")
     rows: list[Row] = []
-    try:
-        start, more, pending = 0, True, 0
-        while more:
-            found, start, pending, more = lines.read(file, start, follow.BATCH)
-            rows += found
-    finally:
-        os.close(file)
+    more, pending = True, 0
+    while more:
+        new = follow.read_new(source, follow.BATCH)
+        source, more, pending = new.source, new.more, new.pending
+        rows += new.rows
+    reader = formats.by_name(source.format) if rows else None
     lost = tuple(Damage(r.start, len(r.raw), r.reason) for r in rows if r.reason)
-    values = [row.value for row in rows if row.value is not None]
-    told = messages(values, reader)
-    report = Capture(session, len(rows), len(values), 0, told, lost, -1, "", pending)
-    return _with_tail(report, path)
+    good = [r.value for r in rows if r.value is not None]
+    told = messages(good, reader) if reader is not None else 0
+    report = Capture(meant.id, len(rows), len(good), 0, told, lost, -1, "", pending)
+    return _with_tail(report, meant.path)
 
 
 def messages(values: list[dict[str, Any]], reader: formats.Format) -> int:
@@ -135,7 +169,7 @@ def _from_stdin(host: str, key: str) -> str:
     return path
 
 
-def _print(report: Capture, as_json: bool) -> None:
+def _print(report: Capture, as_json: bool, place: str) -> None:
     if as_json:
         emit(
             {
@@ -157,4 +191,4 @@ def _print(report: Capture, as_json: bool) -> None:
         f"{report.messages} messages, {report.new} new; newest record #{report.head}"
     )
     for damage in report.lost:
-        words(f"  not readable: byte {damage.where}, {damage.size} bytes: {damage.reason}")
+        words(f"  not readable: {place} {damage.where}, {damage.size} bytes: {damage.reason}")
