@@ -59,6 +59,8 @@ class Model:
 
     script: Script
     requests: list[Request] = field(default_factory=list)
+    tokens: int = 1000
+    """Size of a request as the model reports it; hosts compact when it is large."""
 
     def __enter__(self) -> "Model":
         model = self
@@ -149,7 +151,11 @@ class _Handler(BaseHTTPRequestHandler):
             "created": 0,
             "model": "scripted",
             "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020},
+            "usage": {
+                "prompt_tokens": self.owner.tokens,
+                "completion_tokens": 20,
+                "total_tokens": self.owner.tokens + 20,
+            },
         }
 
     def _stream_chat(self, blocks: list[Block]) -> None:
