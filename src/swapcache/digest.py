@@ -2,7 +2,8 @@
 
 Owns which implementation is used. Promises the values of hashlib and hmac without loading them:
 they load OpenSSL, which takes longer than everything else that sealing an event needs. Python's own
-SHA-256 is slower on megabytes, but a hook hashes kilobytes. Never keeps a key.
+SHA-256 is slower on megabytes, but a hook hashes kilobytes; a program that has OpenSSL loaded uses
+it. Never keeps a key.
 """
 
 import sys
@@ -11,6 +12,8 @@ from _operator import _compare_digest  # what hmac has without OpenSSL: constant
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hashlib import sha256 as _sha256
+elif "_hashlib" in sys.modules:
+    from hashlib import sha256 as _sha256  # commands have paid for it already
 else:
     try:
         if sys.version_info >= (3, 12):

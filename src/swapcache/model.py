@@ -34,7 +34,10 @@ else:
         __slots__ = ()
 
         def __new__(cls, *args, **given):
-            if given or len(args) != len(cls._fields):
+            lacking = len(cls._fields) - len(args)
+            if not given and 0 < lacking <= len(cls._tail):
+                args += cls._tail[-lacking:]
+            elif given or lacking:
                 args = _filled(cls, args, given)
             return tuple.__new__(cls, args)
 
@@ -46,7 +49,12 @@ else:
             return dict(zip(self._fields, self, strict=True))
 
         def _replace(self, **changes):
-            return type(self)(**{**self._asdict(), **changes})
+            values = list(self)
+            for name, value in changes.items():
+                if name not in self._fields:
+                    raise TypeError(f"{type(self).__name__} has no place for {name!r}")
+                values[self._fields.index(name)] = value
+            return tuple.__new__(type(self), values)
 
         def __repr__(self):
             inside = ", ".join(f"{k}={v!r}" for k, v in self._asdict().items())
@@ -64,10 +72,12 @@ else:
             fields = tuple(body.get("__annotations__", ()))
             made = {k: v for k, v in body.items() if k not in fields}
             made |= {f: _tuplegetter(i, None) for i, f in enumerate(fields)}
+            defaults = {f: body[f] for f in fields if f in body}
             made |= {
                 "__slots__": (),
                 "_fields": fields,
-                "_field_defaults": {f: body[f] for f in fields if f in body},
+                "_field_defaults": defaults,
+                "_tail": tuple(defaults.values()),
                 "__match_args__": fields,
             }
             return type(name, (_Named,), made)

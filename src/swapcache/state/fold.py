@@ -38,6 +38,8 @@ LIMITS = {
     "unknown": 40,
     "next": 10,
 }
+LATE = ("fact", "name")
+"""Kinds that wait for `Fold.items` or `Fold.of`."""
 UNKNOWN_REQUESTS = 3
 VERSION = 1
 CALL = 9
@@ -48,8 +50,12 @@ class Fold:
     """The state of one session while messages are added. `dump` and `load` are inverse."""
 
     def __init__(self) -> None:
-        self.items: dict[str, dict[str, Item]] = {}
-        """By kind, then by key; the newest last."""
+        self._items: dict[str, dict[str, Item]] = {}
+        self._late: list[tuple[str, str, int, str]] = []
+        """(text, origin, record, wall) of texts whose facts are not looked for yet: of a long row
+        of them the newest give all that is kept."""
+        self._strange = False
+        """There may be facts or names of strangers: then the order of all texts matters."""
         self.calls: dict[str, list[Any]] = {}
         """Calls without a result, by id: [tool, target, record, wall, changed paths, verbs (a line
         each), command line, requests made so far, tasks of a plan tool, origin of its words, where
@@ -70,10 +76,13 @@ class Fold:
         value = json.loads(text)
         fold = cls()
         for given in value["items"]:
-            fold.of(given[0])[given[1]] = Item(*given)
+            item = Item(*given)
+            fold.of(item.kind)[item.key] = item
+            fold._strange = fold._strange or (item.kind in LATE and item.origin == UNTRUSTED)
         first = [AGENT, origins.LOCAL]  # states of the first versions end before these
         fold.calls = {k: [*c, *first[len(c) - CALL :]] for k, c in value["calls"].items()}
         fold.counters = value["counters"]
+        fold.counters.pop("dropped fact", None)  # the first versions counted them
         fold.tainted, fold.answered = value["tainted"], value["answered"]
         fold.leaf = value.get("leaf", "")  # states of the first versions have none
         fold.compacted = value.get("compacted", "")
@@ -136,20 +145,13 @@ class Fold:
         origin: str = "",
     ) -> None:
         """Sets an item; the same kind and key replaces, and moves to the end."""
-        item = Item(
-            kind,
-            (key or text)[: rules.LINE_LIMIT],
-            rules.clip(text),
-            status,
-            origin or message.origin,
-            record,
-            message.wall,
-        )
-        self.set(item)
+        whose = origin or message.origin
+        self.set(_item(kind, text, status, whose, record, message.wall, key))
 
     def set(self, item: Item) -> None:
         """Sets an item as it is; an extracted one never replaces what the agent stated."""
         kept = self.of(item.kind)
+        self._strange = self._strange or (item.kind in LATE and item.origin == UNTRUSTED)
         old = kept.pop(item.key, None)
         if old is not None and old.stated and not item.stated:
             item = old
@@ -160,11 +162,21 @@ class Fold:
             same = [k for k, i in kept.items() if (i.origin == UNTRUSTED) == strange]
             if len(same) > limit:
                 del kept[next((k for k in same if not kept[k].stated), same[0])]
-                self.count(f"dropped {item.kind}")
+                if item.kind != "fact":
+                    self.count(f"dropped {item.kind}")
+
+    @property
+    def items(self) -> dict[str, dict[str, Item]]:
+        """By kind, then by key; the newest last."""
+        if self._late:
+            self._settle()
+        return self._items
 
     def of(self, kind: str) -> dict[str, Item]:
         """The items of a kind, by key."""
-        return self.items.setdefault(kind, {})
+        if kind in LATE and self._late:
+            self._settle()
+        return self._items.setdefault(kind, {})
 
     def count(self, name: str) -> None:
         """Adds one to a counter."""
@@ -172,9 +184,30 @@ class Fold:
 
     def facts(self, text: str, message: Message, record: int, origin: str) -> None:
         """Keeps the exact paths, addresses, hashes and ids of a trusted text."""
+        if not self._strange:
+            self._late.append((text, origin, record, message.wall))
+            return
         for token in rules.facts(text):
             self.of("name").pop(token, None)
             self.put("fact", token, "", message, record, token, origin)
+
+    def _settle(self) -> None:
+        """Looks for the facts of the texts that wait, from the newest on until enough are found:
+        exactly those that one after the other would have left."""
+        late, self._late = self._late, []
+        found: dict[str, Item] = {}
+        while late and len(found) < LIMITS["fact"]:
+            text, origin, record, wall = late.pop()
+            for token in reversed(rules.facts(text)):
+                if token not in found:
+                    found[token] = _item("fact", token, "", origin, record, wall, token)
+        for item in reversed(found.values()):
+            self.set(item)
+
+
+def _item(kind: str, text: str, status: str, origin: str, record: int, wall: str, key: str) -> Item:
+    cut = (key or text)[: rules.LINE_LIMIT]
+    return Item(kind, cut, rules.clip(text), status, origin, record, wall)
 
 
 def whole(text: str) -> str:

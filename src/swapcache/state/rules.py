@@ -54,6 +54,11 @@ _WORD = f"{_LETTERS}{_LETTERS.upper()}0123456789_"
 _HEX = "0123456789abcdef"
 _OPENING = "()[]{}<>\"'`,;:!?*|\\"
 _CLOSING = _OPENING + "."
+_IN_FACTS = frozenset("/.0123456789")
+"""Every path, address, hash and id has one of them."""
+_JOINTS = frozenset("/.:#-=")
+"""All but hashes have one of these too."""
+_HEX_QUOTED = _HEX + _CLOSING
 _NO_PATH = "<>\"'`|,;()$*{}"
 
 
@@ -64,23 +69,32 @@ def facts(text: str) -> list[str]:
     for it would cost the hook a twentieth of its time.
     """
     found: dict[str, None] = {}
-    before = ""
-    for word in text.split():
-        named, before = before, word.lower().strip("\"'")
-        if word.isalpha() or len(word) < 3 or _names_secret(named):
+    words = text.split()
+    for index, word in enumerate(words):
+        if word.isalpha() or _IN_FACTS.isdisjoint(word) or len(word) < 3:
             continue
-        if not word.isascii() and _tells_secret(word):
+        if not word.isascii():
+            if _tells_secret(word):
+                continue
+        elif _JOINTS.isdisjoint(word) and word.strip(_HEX_QUOTED):
             continue
-        for token in (word,) if word.isascii() else _pieces(word):
-            name, equals, value = token.partition("=")
-            parts = [token]
-            if equals and "://" not in name:
-                parts = [] if _names_secret(f"{name.lower()}=") else [name, value]
-            for part in parts:
-                stripped = part.lstrip(_OPENING).rstrip(_CLOSING)
-                if 3 <= len(stripped) <= FACT_LIMIT and _is_fact(stripped):
-                    found[stripped] = None
+        tokens = [t for p in _parts(word) if (t := p.lstrip(_OPENING).rstrip(_CLOSING))]
+        told = [t for t in tokens if 3 <= len(t) <= FACT_LIMIT and _is_fact(t)]
+        if told and not (index and _names_secret(words[index - 1].lower().strip("\"'"))):
+            found.update(dict.fromkeys(told))
     return list(found)
+
+
+def _parts(word: str) -> list[str]:
+    """What a word may hold: both sides of an equals sign, the parts of a Chinese word."""
+    parts: list[str] = []
+    for token in (word,) if word.isascii() else _pieces(word):
+        name, equals, value = token.partition("=")
+        if not equals or "://" in name:
+            parts.append(token)
+        elif not _names_secret(f"{name.lower()}="):
+            parts += (name, value)
+    return parts
 
 
 def _names_secret(word: str) -> bool:
