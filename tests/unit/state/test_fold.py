@@ -754,6 +754,7 @@ def test_facts_that_were_looked_for_late_are_those_of_one_look_after_the_other(
         early = Fold.load(early.dump())
     assert late.dump() == early.dump()
     assert len(late.of("fact")) >= LIMITS["fact"]
+    assert not late.of("fact").keys() & late.of("name").keys()
 
 
 def test_200_ids_of_one_session_survive() -> None:
