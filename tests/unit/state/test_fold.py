@@ -754,7 +754,14 @@ def test_facts_that_were_looked_for_late_are_those_of_one_look_after_the_other(
         early = Fold.load(early.dump())
     assert late.dump() == early.dump()
     assert len(late.of("fact")) >= LIMITS["fact"]
-    assert not late.of("fact").keys() & late.of("name").keys()
+
+
+def test_a_strangers_name_that_the_owner_says_too_becomes_a_fact() -> None:
+    strange = request("see it")._replace(origin=UNTRUSTED)
+    fold = folded(strange, edit("t1", "src/a.py"))
+    assert list(fold.of("name")) == ["src/a.py"]
+    fold = folded(strange, edit("t1", "src/a.py"), result("t1"), request("keep src/a.py"))
+    assert (list(fold.of("name")), list(fold.of("fact"))) == ([], ["src/a.py"])
 
 
 def test_200_ids_of_one_session_survive() -> None:
