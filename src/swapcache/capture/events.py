@@ -48,10 +48,12 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         if event.name in SEALED or (event.name == "import" and not done.more):
             capture.snapshot(ledger)
         over = took_part(store, session, event)
-        ended = now() if event.name == "end" and over else None
-        if session.ended and event.name != "end" and (done.rows or event.name != "fold"):
+        ended, touched = now() if event.name == "end" and over else None, ""
+        if event.detail == sessions.IMPORTED:
+            ended, touched = _past(ledger)
+        elif session.ended and event.name != "end" and (done.rows or event.name != "fold"):
             ended = ""  # it goes on after all
-        ledger.save(process=event.process, ended=ended, reason=event.detail)
+        ledger.save(touched, process=event.process, ended=ended, reason=event.detail)
         if done.boundary:
             _next_window(ledger, event.transcript, event.process, done.boundary)
         state = ledger.fold.state(session.number, ledger.last)
@@ -66,6 +68,18 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         except StoreError as problem:  # whoever can write the workspace must not stop what follows
             return done._replace(unpublished=str(problem))
     return done
+
+
+def _past(ledger: capture.Ledger) -> tuple[str | None, str]:
+    """(`ended`, `touched`) of a session that is imported: when it was imported says nothing.
+
+    One that hooks have seen stays as they left it.
+    """
+    session = ledger.session
+    new = session.last < 0 and session.process is None
+    if not new and session.reason != sessions.IMPORTED:
+        return None, session.touched
+    return session.ended, sessions.last_wall(ledger.store.db, session.number, now())
 
 
 def record_whole(store: Store, event: Event, settings: "dict[str, Any]") -> capture.Ingested:

@@ -22,6 +22,7 @@ COMMANDS = {
     "status": "stores, sizes, the newest injection, failures",
     "doctor": "check everything that can be wrong, and mend what is safe",
     "capture": "store a transcript",
+    "import": "store the hosts' earlier sessions, and on request what they write",
     "wake": "what a next session is told; --last: what was injected",
     "state": "show the working state, or state tasks, next actions and insights",
     "log": "snapshots, newest first",
@@ -31,6 +32,8 @@ COMMANDS = {
     "forget": "take a text out of everything that is ours, and prove it",
     "paths": "where everything lies",
 }
+FILES = {"import": "importing"}
+"""Commands whose names a module cannot have."""
 
 
 class Lazy(click.Group):
@@ -42,7 +45,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"swapcache.cli.{cmd_name}")
+        module = importlib.import_module(f"swapcache.cli.{FILES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
 

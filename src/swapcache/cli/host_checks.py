@@ -80,7 +80,10 @@ def fired(host: str) -> Iterator[Finding]:
     """The newest transcript is newer than what its store holds: the hook was not called."""
     if os.path.exists(paths.off_file()):
         return
-    newest = next((past for past in history.listing(host) if not _off(past.workspace)), None)
+    newest = next(
+        (past for past in history.listing(host).past if not (past.child or _off(past.workspace))),
+        None,
+    )
     if newest is None or newest.wall_ns / 1e9 < _installed_at(host) + SILENT_S:
         return
     if newest.wall_ns / 1e9 > _last_record(host) + SILENT_S:

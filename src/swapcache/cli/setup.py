@@ -196,18 +196,20 @@ def own_history(chosen: tuple[str, ...]) -> None:
     if not done.sessions:
         words("no earlier session was found" if not done.failed else "no session was imported")
         return
-    reports = [report for _, _, report in done.sessions]
+    told = {taken.session: taken.report for taken in done.sessions}  # of several files of one: once
+    reports = told.values()
     rows, kept = sum(r.records for r in reports), sum(r.kept for r in reports)
     lost = sum(len(r.lost) for r in reports)
-    left = done.found - len(done.sessions) - len(done.failed)
+    count = len(done.sessions)
+    left = done.found - count - len(done.failed)
     words(
-        f"{done.found} sessions found, {len(reports)} imported: {kept} of {rows} rows readable, "
-        f"{lost} damaged" + (f"; {left} left for `swapcache capture`" if left else "")
+        f"{done.found} sessions found, {count} imported: {kept} of {rows} rows readable, "
+        f"{lost} damaged" + (f"; {left} left for `swapcache import`" if left else "")
     )
-    past, store_id, _ = done.sessions[0]
-    store = Store(store_id)
+    past = done.sessions[0].past
+    store = Store(done.sessions[0].store)
     try:
-        found = next(iter(sessions.windows(store.db, past.key)), None)
+        found = sessions.find_session(store.db, past.key, past.session)
         items = gate.passed(scene.known(store, found)[0])
         last = next((i.text for i in reversed(items) if i.kind == "request"), "")
         following = next((i.text for i in items if i.kind == "next"), "")

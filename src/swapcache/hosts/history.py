@@ -1,12 +1,12 @@
-"""What the hosts recorded before we came: their transcripts, the newest first.
+"""What the hosts recorded before we came: their transcripts, and their way into the stores.
 
-Owns where a host's history lies and its quick import. Promises to stop in time, and to say what was
-left. Never reads a transcript that a store has captured already twice.
+Owns the listing of a host's history and the import of one session of it. Promises that an import
+can be stopped at any time and goes on where it was, that repeating it adds nothing, and that a
+session which hooks record stays what it is. Never chooses what is imported: commands do.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import time
@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 from swapcache import config
 from swapcache.capture import capture, events, follow, process
 from swapcache.errors import SwapcacheError
-from swapcache.hosts import claude_code, edits, known, openclaw, openclaw_config
+from swapcache.hosts import edits, known, locate, openclaw, openclaw_config
 from swapcache.model import Event, Session
-from swapcache.store import files, identity, sessions
+from swapcache.store import files, identity, sessions, times
 from swapcache.store.opening import open_store
-from swapcache.store.store import Store
-from swapcache.transcripts import formats, lines
-from swapcache.transcripts import openclaw as database
+from swapcache.store.store import Store, now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Container
 
     from swapcache.model import Capture
+    from swapcache.transcripts.tables import Candidate
 
 MAY_LIVE_S = 6 * 3600
+HEAD = 1 << 16
+"""Bytes of a transcript that are read to list it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,40 @@ class Past:
     agent: str
     wall_ns: int
     """When its transcript was last written: says the order, and whether it may still live."""
+    size: int
+    """Bytes of its transcript; 0 for one of several in a database."""
+    child: bool
+    """A run that another session started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A host's history."""
+
+    past: list[Past]
+    """The newest first; where several files tell of one session, the oldest of these."""
+    copies: int
+    """Other files that tell of the same sessions."""
+    unread: list[str]
+    """What in the host's directories is no transcript, or cannot be read, and why."""
+    databases: dict[str, int]
+    """Bytes of the databases that hold some of it, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What the import of one session did."""
+
+    past: Past
+    store: str
+    report: Capture
+    wall: str
+    """When its last message was written."""
+
+    @property
+    def session(self) -> tuple[str, str, str]:
+        """Which session of which store; several files may tell of one."""
+        return self.store, self.past.key, self.past.session
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,78 +86,61 @@ class Imported:
     """What a quick import did."""
 
     found: int
-    sessions: list[tuple[Past, str, Capture]]
-    """(session, store, report) of what was imported, the newest first."""
+    sessions: list[Taken]
+    """The newest first."""
     failed: list[str]
 
 
-def listing(host: str) -> list[Past]:
-    """The sessions of a host, the newest first. What cannot be read is left out."""
-    found = _claude() if host == claude_code.NAME else _openclaw()
-    return sorted(found, key=lambda past: past.wall_ns, reverse=True)
+def listing(host: str, only: Container[str] | None = None) -> Listing:
+    """The sessions of a host; with `only` those in these files."""
+    state = known.state_dir(host)
+    place = locate.place(host)
+    if not os.path.isdir(place):
+        return Listing([], 0, [], {})
+    found, copies, unread = locate.listed(host, place, HEAD, only)
+    work = ""
+    if host == openclaw.NAME:
+        work = openclaw_config.workspace_of(edits.peek(openclaw_config.settings_file()))
+    past, databases = [], dict[str, int]()
+    for one in found:
+        file, size, wall_ns = _written(one)
+        if file:
+            databases[file] = size
+        workspace = one.workspace if _usable(one.workspace) else work
+        if not workspace:
+            where = repr(one.workspace) if one.workspace else "none"
+            unread.append(
+                f"{one.path}: it names no directory of its work that can be one ({where}); import "
+                f"it with: swapcache capture PATH --host {host} --workspace DIRECTORY"
+            )
+            continue
+        agent = _agent(state, one) if host == openclaw.NAME else identity.DEFAULT_AGENT
+        past.append(
+            Past(
+                host,
+                one.id,
+                one.key,
+                one.path,
+                workspace,
+                agent,
+                wall_ns,
+                0 if file else size,
+                one.child,
+            )
+        )
+    newest: dict[str, int] = {}
+    for each in past:
+        newest[each.session] = max(newest.get(each.session, 0), each.wall_ns)
+    past.sort(key=lambda p: (-newest[p.session], p.session, p.wall_ns))
+    return Listing(past, copies, unread, databases)
 
 
-def quick(hosts: tuple[str, ...], seconds: float) -> Imported:
-    """Imports sessions, the newest first, until the time is over."""
-    past = sorted((p for h in hosts for p in listing(h)), key=lambda p: p.wall_ns, reverse=True)
-    settings = config.load(files.publish_private)
-    end = time.monotonic() + seconds
-    done, failed = [], []
-    for one in past:
-        if time.monotonic() > end:
-            break
-        try:
-            done.append((one, *_import(one, settings)))
-        except (SwapcacheError, sqlite3.Error, OSError, ValueError) as problem:
-            failed.append(f"{one.transcript}: {problem}")
-    return Imported(len(past), done, failed)
-
-
-def _import(past: Past, settings: dict[str, Any]) -> tuple[str, Capture]:
-    state = known.state_dir(past.host)
-    whose = identity.identify(past.host, state, past.workspace, past.agent)
-    event = Event(past.host, "import", whose, past.session, past.key, past.transcript)
-    event = event._replace(direct=past.host != openclaw.NAME or openclaw.direct(past.key))
-    store = open_store(whose)
-    try:
-        seen = sessions.find_session(store.db, past.key, past.session) is not None
-        new = events.record_whole(store, event, settings).rows
-        if past.host == openclaw.NAME:  # the running conversation: its next turn is told
-            openclaw.run(store, event._replace(name="fold"), settings)
-        session: Session | None = sessions.find_session(store.db, past.key, past.session)
-        if session is None:
-            raise SwapcacheError("nothing was stored")
-        if past.host == claude_code.NAME and not seen:  # else a hook knows better who runs it
-            _settle(store, session, past)
-        return store.id, capture.report(store, session, new, 0)
-    finally:
-        store.close()
-
-
-def _settle(store: Store, session: Session, past: Past) -> None:
-    """Nobody runs an old session; one that was just written may still live, unseen by us."""
-    with store.writing():
-        if time.time_ns() - past.wall_ns < MAY_LIVE_S * 1_000_000_000:
-            sessions.run(store.db, session.number, process.UNKNOWN)
-        else:
-            ended = session.touched
-            sessions.touch(store.db, session.number, ended, ended=ended, reason="imported")
-
-
-def _claude() -> Iterator[Past]:
-    folder = f"{claude_code.state_dir()}/projects"
-    reader = formats.by_name(claude_code.NAME)
-    for directory, _, names in os.walk(folder):
-        for name in names:
-            path = f"{directory}/{name}"
-            if not name.endswith(".jsonl") or name.startswith("agent-"):
-                continue
-            values = _first(path)
-            session = next((s for v in values if (s := reader.session_of(v))), "")
-            work = next((w for v in values if (w := reader.workspace_of(v))), "")
-            if session and _usable(work):
-                at = os.stat(path).st_mtime_ns
-                yield Past(claude_code.NAME, session, session, path, work, "default", at)
+def _written(one: Candidate) -> tuple[str, int, int]:
+    """(database or empty, bytes of the file, time of the last writing in ns)."""
+    file = locate.database_of(one.path)
+    found = os.stat(file or one.path)
+    wall = times.seconds(one.wall) if file else 0.0
+    return file, found.st_size, int(wall * 1e9) or found.st_mtime_ns
 
 
 def _usable(workspace: str) -> bool:
@@ -133,36 +151,88 @@ def _usable(workspace: str) -> bool:
         return False
 
 
-def _first(path: str) -> list[dict[str, Any]]:
+def _agent(state: str, one: Candidate) -> str:
+    """OpenClaw keeps a directory for each agent."""
+    below = (locate.database_of(one.path) or one.path).removeprefix(f"{state}/agents/")
+    return below.partition("/")[0] or identity.DEFAULT_AGENT
+
+
+def quick(hosts: tuple[str, ...], seconds: float) -> Imported:
+    """Imports sessions, the newest first, until the time is over."""
+    past = [p for host in hosts for p in listing(host).past if not p.child]
+    settings = config.load(files.publish_private)
+    end = time.monotonic() + seconds
+    done, failed = [], []
+    for one in past:
+        if time.monotonic() > end:
+            break
+        try:
+            done.append(take(one, settings))
+        except PROBLEMS as problem:
+            failed.append(f"{one.transcript}: {problem}")
+    return Imported(len(past), done, failed)
+
+
+PROBLEMS = (SwapcacheError, sqlite3.Error, OSError, ValueError)
+"""What may be wrong with one session and must not stop the others."""
+
+
+def take(
+    past: Past, settings: dict[str, Any], step: Callable[[int], None] = lambda _: None
+) -> Taken:
+    """Imports what is new in one session; `step` is told the bytes after each transaction.
+
+    Raises one of PROBLEMS; what was imported until then stays, and the next call goes on there.
+    """
+    whose = identity.identify(past.host, known.state_dir(past.host), past.workspace, past.agent)
+    event = Event(past.host, "import", whose, past.session, past.key, past.transcript)
+    event = event._replace(
+        detail=sessions.IMPORTED, direct=past.host != openclaw.NAME or openclaw.direct(past.key)
+    )
+    store = open_store(whose)
     try:
-        file = files.open_regular(path)
-    except SwapcacheError:
-        return []
-    try:
-        rows = lines.split(0, os.pread(file, 64 << 10, 0))
+        before = sessions.find_session(store.db, past.key, past.session)
+        new, more = 0, before is None or _waits(store, before, past.transcript)
+        while more:
+            done = events.record(store, event, settings)
+            new, more = new + done.rows, done.more
+            step(max(0, past.size - done.pending))
+        if new and _current(past):  # the running conversation: its next turn is told
+            openclaw.run(store, event._replace(name="fold", detail=""), settings)
+        session = sessions.find_session(store.db, past.key, past.session)
+        if session is None:
+            raise SwapcacheError("nothing was stored")
+        if session.reason == sessions.IMPORTED and (new or not session.ended):
+            with store.writing():
+                _settle(store, session, past)
+        wall = sessions.last_wall(store.db, session.number, now()) or session.touched
+        return Taken(past, store.id, capture.report(store, session, new, 0), wall)
     finally:
-        os.close(file)
-    return [row.value for row in rows if row.value is not None]
+        store.close()
 
 
-def _openclaw() -> Iterator[Past]:
-    state = openclaw_config.state_dir()
-    work = openclaw_config.workspace_of(edits.peek(openclaw_config.settings_file()))
-    agents = f"{state}/agents"
-    for agent in sorted(os.listdir(agents)) if os.path.isdir(agents) else ():
-        with contextlib.suppress(SwapcacheError):  # a damaged database of the host
-            yield from _agent(state, work, agent, f"{agents}/{agent}")
+def _waits(store: Store, session: Session, transcript: str) -> bool:
+    """True when a transcript holds what its session does not."""
+    source = sessions.find_source(store.db, session.number, transcript)
+    if source is None or source.closed:
+        return source is None
+    new = follow.read_new(source)
+    return bool(new.rows) or new.rewritten or new.more
 
 
-def _agent(state: str, work: str, agent: str, folder: str) -> Iterator[Past]:
-    path = f"{folder}/agent/openclaw-agent.sqlite"
-    of_files = not os.path.exists(path)
-    for key in sorted(openclaw.index(f"{folder}/sessions")) if of_files else database.keys(path):
-        session, transcript = openclaw.locate(state, agent, key, "")
-        if session and transcript.startswith(follow.DATABASE):  # the file has other writers too
-            at = database.newest(path, session) * 1_000_000
-        elif session and os.path.exists(transcript):
-            at = os.stat(transcript).st_mtime_ns
-        else:
-            continue
-        yield Past(openclaw.NAME, session, key, transcript, work, agent, at)
+def _current(past: Past) -> bool:
+    """True for what OpenClaw's agent goes on with."""
+    if past.host != openclaw.NAME:
+        return False
+    state = known.state_dir(past.host)
+    return openclaw.locate(state, past.agent, past.key, "") == (past.session, past.transcript)
+
+
+def _settle(store: Store, session: Session, past: Past) -> None:
+    """Nobody runs an old session; one that was just written may still live, unseen by us."""
+    wall = session.touched
+    lives = time.time_ns() - past.wall_ns < MAY_LIVE_S * 1_000_000_000
+    if lives:
+        sessions.run(store.db, session.number, process.UNKNOWN)
+    ended = "" if lives else wall
+    sessions.touch(store.db, session.number, wall, ended=ended, reason=sessions.IMPORTED)

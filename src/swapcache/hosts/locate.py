@@ -8,6 +8,7 @@ never opens a store.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from swapcache.capture import follow
 from swapcache.errors import FormatError, MissingSourceError, SelectionError, SourceError
 from swapcache.hosts import known, openclaw
+from swapcache.model import NamedTuple
 from swapcache.state.rules import cut
 from swapcache.store import files
 from swapcache.transcripts import databases, formats, lines, sqlite, tables
@@ -22,7 +24,7 @@ from swapcache.transcripts.tables import Candidate
 from swapcache.transcripts.text import string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 FORMATS = {"openclaw": "pi"}
 """Hosts whose transcripts have another one's form."""
@@ -51,11 +53,16 @@ def locate(host: str, wanted: str = "") -> Candidate:
 
     Raises SelectionError that lists what there is, MissingSourceError.
     """
+    where = place(host)
+    if not os.path.isdir(where):
+        raise MissingSourceError(f"{where} does not exist; name a transcript, or check the host")
+    return chosen(host, where, wanted)
+
+
+def place(host: str) -> str:
+    """The directory of a host's transcripts, whether it is there or not."""
     root = known.state_dir(host)
-    place = f"{root}/{BELOW[host]}" if host in BELOW else root
-    if not os.path.isdir(place):
-        raise MissingSourceError(f"{place} does not exist; name a transcript, or check the host")
-    return chosen(host, place, wanted)
+    return f"{root}/{BELOW[host]}" if host in BELOW else root
 
 
 def chosen(host: str, place: str, wanted: str = "") -> Candidate:
@@ -100,23 +107,75 @@ def candidates(host: str, place: str) -> list[Candidate]:
 
     What cannot be read in a directory, and what another host wrote there, is left out.
     """
-    if not os.path.isdir(place):
-        found = list(_of_file(host, place))
-    else:
-        found = []
-        for path in _walk(host, place):
-            try:
-                found += _of_file(host, path)
-            except SourceError:
-                continue
-    best: dict[str, Candidate] = {}
-    for one in sorted(found, key=lambda c: (_ORDER[c.state], not _in_database(c))):
-        best.setdefault(one.id, one)  # a host that moved to a database tells the same twice
-    return sorted(best.values(), key=lambda c: c.wall, reverse=True)
+    if os.path.isdir(place):
+        return _once(listed(host, place).found)
+    return _once(list(_of_file(host, place, HEAD)))
+
+
+class Listed(NamedTuple):
+    """What a directory holds."""
+
+    found: list[Candidate]
+    """Of each session what its host goes on with, else what it put aside; the newest first."""
+    copies: int
+    """Of sessions which the host goes on with elsewhere: put aside, or left by a move."""
+    unread: list[str]
+    """What cannot be read, or another host wrote, with the reason."""
+
+
+def stamps(host: str) -> dict[str, tuple[int, ...]]:
+    """What changes with every writing, by file or database of a host. Opens nothing."""
+    found = {}
+    for path in _walk(host, place(host)):
+        looks = []
+        for file in (path, f"{path}-wal"):
+            with contextlib.suppress(OSError):  # no log, or gone just now
+                stat = os.stat(file)
+                looks += [stat.st_size, stat.st_mtime_ns]
+        found[path] = tuple(looks)
+    return found
+
+
+def listed(host: str, place: str, head: int = HEAD, only: Container[str] | None = None) -> Listed:
+    """The sessions of a host in a directory, judged by the first `head` bytes of each file.
+
+    With `only` those of these files.
+    """
+    found, unread = list[Candidate](), list[str]()
+    for path in _walk(host, place):
+        if only is not None and path not in only:
+            continue
+        try:
+            found += _of_file(host, path, head)
+        except SourceError as problem:
+            unread.append(str(problem) if path in str(problem) else f"{path}: {problem}")
+    best: dict[str, tuple[int, bool]] = {}
+    for one in found:
+        best[one.id] = min(best.get(one.id, _rank(one)), _rank(one))
+    kept = [one for one in found if _rank(one) == best[one.id]]
+    kept.sort(key=lambda c: c.wall, reverse=True)
+    return Listed(kept, len(found) - len(kept), unread)
+
+
+def _once(found: list[Candidate]) -> list[Candidate]:
+    once: dict[str, Candidate] = {}
+    for one in sorted(found, key=_rank):
+        once.setdefault(one.id, one)
+    return sorted(once.values(), key=lambda c: c.wall, reverse=True)
+
+
+def _rank(one: Candidate) -> tuple[int, bool]:
+    """A host that moved to a database tells the same twice."""
+    return _ORDER[one.state], not _in_database(one)
 
 
 def _in_database(one: Candidate) -> bool:
-    return one.path.startswith(follow.DATABASE)
+    return bool(database_of(one.path))
+
+
+def database_of(source: str) -> str:
+    """The database that a source's path names; empty for a file."""
+    return tables.parts(source)[1] if source.startswith(follow.DATABASE) else ""
 
 
 def _walk(host: str, place: str) -> Iterator[str]:
@@ -135,20 +194,20 @@ def _is_transcript(name: str) -> bool:
     return (name.endswith(ENDS) or aside) and NOISE not in name
 
 
-def _of_file(host: str, path: str) -> Iterator[Candidate]:
+def _of_file(host: str, path: str, head: int) -> Iterator[Candidate]:
     if sqlite.is_database(path) or path.endswith((".db", ".sqlite")):
         whose, found = databases.candidates(path)
         if whose != host:
             raise FormatError(f"{path} is a database of {whose}, not of {host}")
         yield from found
     else:
-        yield _transcript(host, path)
+        yield _transcript(host, path, head)
 
 
-def _transcript(host: str, path: str) -> Candidate:
+def _transcript(host: str, path: str, head: int) -> Candidate:
     file = follow.opened(path)
     try:
-        rows = lines.read(file, 0, HEAD)[0]
+        rows = lines.read(file, 0, head)[0]
         size = os.fstat(file).st_size
     finally:
         os.close(file)
@@ -167,7 +226,7 @@ def _transcript(host: str, path: str) -> Candidate:
         _key(host, path, session),
         cut(" ".join(words.split()), TITLE),
         _when(path),
-        count if size <= HEAD else -1,
+        count if size <= head else -1,
         next((w for v in values if (w := reader.workspace_of(v))), ""),
         path,
         host == "claude-code" and name.startswith("agent-"),
@@ -176,9 +235,19 @@ def _transcript(host: str, path: str) -> Candidate:
 
 
 def session_of_name(path: str, session: str) -> str:
-    """The session of a file: OpenClaw's topics of a session have files of their own."""
+    """The session of a file, whose rows name `session`.
+
+    A file that is called by an id is that session's: a fork begins with rows that name the other
+    one. OpenClaw's topics of a session have files of their own.
+    """
     stem = os.path.basename(path).partition(".jsonl")[0]
-    return stem if session and stem.startswith(f"{session}-topic-") else session
+    topic = session and stem.startswith(f"{session}-topic-")
+    return stem if topic or _is_id(stem) else session
+
+
+def _is_id(stem: str) -> bool:
+    """True for a UUID."""
+    return len(stem) == 36 and stem.count("-") == 4 and not stem.strip("0123456789abcdef-")
 
 
 def _state(path: str) -> str:

@@ -11,6 +11,10 @@ from swapcache.model import Damage, Process, Session, Source
 from swapcache.store import database
 from swapcache.store.seal import Keys, canon, same, sha256
 
+IMPORTED = "imported"
+"""Reason of a session that no hook has seen."""
+WALLS = 50
+"""Newest records in which the time of a session's last message is looked for."""
 _SESSION = (
     "number, key, id, window, boot, namespace, pid, started, parent, begun, touched, ended,"
     " reason, requests, compactions, last"
@@ -40,15 +44,35 @@ def session(db: sqlite3.Connection, number: int) -> Session:
 
 
 def sessions(db: sqlite3.Connection) -> list[Session]:
-    """All sessions, the one with the newest record first."""
+    """All sessions, the one with the newest record first; imported ones by their own times."""
     rows = db.execute(f"SELECT {_SESSION} FROM session ORDER BY last DESC, number DESC")
-    return [_session(row) for row in rows]
+    return _placed([_session(row) for row in rows])
 
 
 def windows(db: sqlite3.Connection, key: str) -> list[Session]:
-    """All sessions and windows of a key, the newest first."""
+    """All sessions and windows of a key, the newest first; imported ones by their own times."""
     rows = db.execute(f"SELECT {_SESSION} FROM session WHERE key=? ORDER BY number DESC", (key,))
-    return [_session(row) for row in rows]
+    return _placed([_session(row) for row in rows])
+
+
+def _placed(known: list[Session]) -> list[Session]:
+    """Sessions with the imported ones where their last messages belong among the others.
+
+    An import comes in any order, and long after what it tells. The order in which the others were
+    recorded stands whatever a clock said.
+    """
+    imported = [s for s in known if s.reason == IMPORTED]
+    if not imported:
+        return known
+    from swapcache.store import times  # only after an import
+
+    imported.sort(key=lambda s: times.seconds(s.touched))
+    found: list[Session] = []
+    for one in (s for s in known if s.reason != IMPORTED):
+        while imported and times.seconds(imported[-1].touched) > times.seconds(one.touched):
+            found.append(imported.pop())
+        found.append(one)
+    return found + imported[::-1]
 
 
 def open_sessions(db: sqlite3.Connection) -> list[Session]:
@@ -116,6 +140,19 @@ def touch(
         sets.append("ended=?, reason=?")
         values += [ended, reason]
     db.execute(f"UPDATE session SET {', '.join(sets)} WHERE number=?", (*values, number))
+
+
+def last_wall(db: sqlite3.Connection, number: int, latest: str) -> str:
+    """The time of a session's last message that has one before `latest`; empty without one."""
+    from swapcache.store import times  # only at an import
+
+    rows = db.execute(
+        "SELECT json_extract(meta, '$.wall') FROM record JOIN source ON record.source = number"
+        " WHERE session=? AND json_extract(meta, '$.kind')='raw' ORDER BY seq DESC LIMIT ?",
+        (number, WALLS),
+    )
+    walls = [str(wall) for (wall,) in rows if wall]
+    return next((w for w in walls if 0 < times.seconds(w) <= times.seconds(latest)), "")
 
 
 def run(db: sqlite3.Connection, number: int, process: Process) -> None:

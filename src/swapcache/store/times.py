@@ -16,6 +16,12 @@ def parse(wall: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def seconds(wall: str) -> float:
+    """`wall` as seconds of Unix time; 0 when it is no time."""
+    found = parse(wall)
+    return found.timestamp() if found else 0.0
+
+
 def age(wall: str, now: str) -> float:
     """Seconds from `wall` to `now`; negative when `wall` is later; 0 when one is no time."""
     then, here = parse(wall), parse(now)

@@ -105,8 +105,9 @@ def before(store: Store, window: Session) -> tuple[Session | None, str]:
 
     A person's /new or /reset counts also when it came after an empty window in between.
     """
-    others = [w for w in sessions.windows(store.db, window.key) if w.number != window.number]
-    found = max((w for w in others if w.requests), key=lambda w: w.last, default=None)
+    known = sessions.sessions(store.db)
+    others = [w for w in known if w.key == window.key and w.number != window.number]
+    found = next((w for w in others if w.requests), None)
     if found is None:
         return None, ""
     since = {w.reason for w in others if w.number > found.number and not w.requests}

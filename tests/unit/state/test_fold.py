@@ -739,7 +739,7 @@ def test_a_limit_drops_the_oldest_and_counts_it(kind: str) -> None:
 def test_facts_that_were_looked_for_late_are_those_of_one_look_after_the_other(
     strangers: bool,
 ) -> None:
-    made = random.Random(7)  # noqa: S311 - no secret
+    made = random.Random(7)
     messages = []
     for n in range(400):
         names = [f"src/part{made.randrange(500)}.py" for _ in range(made.randrange(4))]
