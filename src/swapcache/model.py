@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 else:
     from _collections import _tuplegetter
 
+    _new = tuple.__new__
+
     def _filled(cls, args, given):
         """All fields from positional, named and default values. Raises TypeError."""
         fields = cls._fields
@@ -34,12 +36,12 @@ else:
         __slots__ = ()
 
         def __new__(cls, *args, **given):
-            lacking = len(cls._fields) - len(args)
-            if not given and 0 < lacking <= len(cls._tail):
+            lacking = cls._size - len(args)
+            if given or lacking:
+                if given or not 0 < lacking <= len(cls._tail):
+                    return _new(cls, _filled(cls, args, given))
                 args += cls._tail[-lacking:]
-            elif given or lacking:
-                args = _filled(cls, args, given)
-            return tuple.__new__(cls, args)
+            return _new(cls, args)
 
         @classmethod
         def _make(cls, values):
@@ -54,7 +56,7 @@ else:
                 if name not in self._fields:
                     raise TypeError(f"{type(self).__name__} has no place for {name!r}")
                 values[self._fields.index(name)] = value
-            return tuple.__new__(type(self), values)
+            return _new(type(self), values)
 
         def __repr__(self):
             inside = ", ".join(f"{k}={v!r}" for k, v in self._asdict().items())
@@ -78,6 +80,7 @@ else:
                 "_fields": fields,
                 "_field_defaults": defaults,
                 "_tail": tuple(defaults.values()),
+                "_size": len(fields),
                 "__match_args__": fields,
             }
             return type(name, (_Named,), made)

@@ -10,10 +10,19 @@ listing of the history count too.
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
 from pathlib import Path
 
+from swapcache.store import identity
+from swapcache.store.store import Store
 from tests.perf import hook_cost
 
 RECORDS_PER_S = 12_000

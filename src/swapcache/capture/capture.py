@@ -201,9 +201,10 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
     reader = formats.by_name(new.source.format)
     seq = ledger.writer.seq
     fold, records, messages, branched = ledger.fold, [], 0, False
+    every = {**common, **whose(ledger.session)}
     for row in new.rows:
         seq += 1
-        meta: dict[str, Any] = {**common, **whose(ledger.session)}
+        meta = every.copy()
         message = reader.message(row.value) if row.value is not None else None
         if message is not None and ledger.shared:
             message = origins.in_shared(message)

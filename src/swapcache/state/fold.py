@@ -20,6 +20,7 @@ from swapcache.transcripts.text import strip_frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
 LIMITS = {
@@ -54,8 +55,8 @@ class Fold:
         self._late: list[tuple[str, str, int, str]] = []
         """(text, origin, record, wall) of texts whose facts are not looked for yet: of a long row
         of them the newest give all that is kept."""
-        self._strange = False
-        """There may be facts or names of strangers: then the order of all texts matters."""
+        self._mixed = set[str]()
+        """Kinds that may hold items of strangers."""
         self.calls: dict[str, list[Any]] = {}
         """Calls without a result, by id: [tool, target, record, wall, changed paths, verbs (a line
         each), command line, requests made so far, tasks of a plan tool, origin of its words, where
@@ -78,7 +79,8 @@ class Fold:
         for given in value["items"]:
             item = Item(*given)
             fold.of(item.kind)[item.key] = item
-            fold._strange = fold._strange or (item.kind in LATE and item.origin == UNTRUSTED)
+            if item.origin == UNTRUSTED:
+                fold._mixed.add(item.kind)
         first = [AGENT, origins.LOCAL]  # states of the first versions end before these
         fold.calls = {k: [*c, *first[len(c) - CALL :]] for k, c in value["calls"].items()}
         fold.counters = value["counters"]
@@ -151,17 +153,21 @@ class Fold:
     def set(self, item: Item) -> None:
         """Sets an item as it is; an extracted one never replaces what the agent stated."""
         kept = self.of(item.kind)
-        self._strange = self._strange or (item.kind in LATE and item.origin == UNTRUSTED)
+        if item.origin == UNTRUSTED:
+            self._mixed.add(item.kind)
         old = kept.pop(item.key, None)
         if old is not None and old.stated and not item.stated:
             item = old
         kept[item.key] = item
         limit = LIMITS.get(item.kind, 1)
         if len(kept) > limit:  # for trusted and untrusted ones each: strangers push nothing out
-            strange = item.origin == UNTRUSTED
-            same = [k for k, i in kept.items() if (i.origin == UNTRUSTED) == strange]
+            same: Collection[str] = kept
+            if item.kind in self._mixed:
+                strange = item.origin == UNTRUSTED
+                same = [k for k, i in kept.items() if (i.origin == UNTRUSTED) == strange]
             if len(same) > limit:
-                del kept[next((k for k in same if not kept[k].stated), same[0])]
+                first = next(iter(same))
+                del kept[next((k for k in same if not kept[k].stated), first)]
                 if item.kind != "fact":
                     self.count(f"dropped {item.kind}")
 
@@ -184,7 +190,7 @@ class Fold:
 
     def facts(self, text: str, message: Message, record: int, origin: str) -> None:
         """Keeps the exact paths, addresses, hashes and ids of a trusted text."""
-        if not self._strange:
+        if self._mixed.isdisjoint(LATE):  # else the order of all texts matters
             self._late.append((text, origin, record, message.wall))
             return
         for token in rules.facts(text):
