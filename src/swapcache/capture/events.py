@@ -79,7 +79,7 @@ def _past(ledger: capture.Ledger) -> tuple[str | None, str]:
     new = session.last < 0 and session.process is None
     if not new and session.reason != sessions.IMPORTED:
         return None, session.touched
-    return session.ended, sessions.last_wall(ledger.store.db, session.number, now())
+    return session.ended, sessions.last_wall(ledger.store.db, session.number, ledger.last, now())
 
 
 def record_whole(store: Store, event: Event, settings: "dict[str, Any]") -> capture.Ingested:

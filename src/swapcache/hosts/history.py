@@ -205,7 +205,7 @@ def take(
         if session.reason == sessions.IMPORTED and (new or not session.ended):
             with store.writing():
                 _settle(store, session, past)
-        wall = sessions.last_wall(store.db, session.number, now()) or session.touched
+        wall = sessions.last_wall(store.db, session.number, session.last, now()) or session.touched
         return Taken(past, store.id, capture.report(store, session, new, 0), wall)
     finally:
         store.close()

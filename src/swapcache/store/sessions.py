@@ -142,14 +142,18 @@ def touch(
     db.execute(f"UPDATE session SET {', '.join(sets)} WHERE number=?", (*values, number))
 
 
-def last_wall(db: sqlite3.Connection, number: int, latest: str) -> str:
-    """The time of a session's last message that has one before `latest`; empty without one."""
+def last_wall(db: sqlite3.Connection, number: int, last: int, latest: str) -> str:
+    """The time of a session's last message that has one before `latest`; empty without one.
+
+    `last` is the session's newest record.
+    """
     from swapcache.store import times  # only at an import
 
     rows = db.execute(
-        "SELECT json_extract(meta, '$.wall') FROM record JOIN source ON record.source = number"
-        " WHERE session=? AND json_extract(meta, '$.kind')='raw' ORDER BY seq DESC LIMIT ?",
-        (number, WALLS),
+        "SELECT json_extract(meta, '$.wall') FROM record WHERE seq BETWEEN ? AND ? AND source IN"
+        " (SELECT number FROM source WHERE session=?) AND json_extract(meta, '$.kind')='raw'"
+        " ORDER BY seq DESC",
+        (last - WALLS, last, number),
     )
     walls = [str(wall) for (wall,) in rows if wall]
     return next((w for w in walls if 0 < times.seconds(w) <= times.seconds(latest)), "")
