@@ -166,13 +166,6 @@ def _assert_stored(state: Path, rows: int) -> None:
         os.environ["SWAPCACHE_HOME"] = before
 
 
-def flat(folder: Path, small: int, large: int) -> tuple[float, float]:
-    """Peak memory in MB of the import of a small and of a large transcript."""
-    return tuple(  # type: ignore[return-value]  # two sizes, two figures
-        measure(folder / str(size), size, 1)["import"]["memory_mb"] for size in (small, large)
-    )
-
-
 NAMES = {"plain": "baseline: read and json.loads", "import": "swapcache import"}
 
 

@@ -255,15 +255,15 @@ def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
     A host that moves its sessions into another kind of store (OpenClaw 2026.8) tells them again,
     and so does a file that was seen half written.
     """
-    wanted = {r.value["id"] for r in rows if r.value and isinstance(r.value.get("id"), str)}
-    if not wanted:  # a format without such ids
-        return rows
     others = [
         s.number
         for s in sessions.story(store.db, source.session)
         if s.path != STATEMENTS and s.number != source.number
     ]
     if not others:
+        return rows
+    wanted = {r.value["id"] for r in rows if r.value and isinstance(r.value.get("id"), str)}
+    if not wanted:  # a format without such ids
         return rows
     marks = ",".join(str(number) for number in others)
     of = f"source IN ({marks})"

@@ -25,7 +25,7 @@ from swapcache.store import files
 NAMED = 20
 """So many files that were not read are named; all are counted."""
 SELDOM = 500_000
-"""Objects between two searches for cycles: rows hold none, and to look takes a sixth of the time."""
+"""Objects between two searches for cycles: rows hold none, and a search takes long."""
 EVERY_S = 5.0
 """Seconds between two lines of progress where there is no terminal."""
 HEADS = (*("host", "sessions", "rows", "readable", "messages", "new", "lost", "oldest", "newest"),)

@@ -196,6 +196,7 @@ def take(
         while more:
             done = events.record(store, event, settings)
             new, more = new + done.rows, done.more
+            store.shrink_log()
             step(max(0, past.size - done.pending))
         if new and _current(past):  # the running conversation: its next turn is told
             openclaw.run(store, event._replace(name="fold", detail=""), settings)

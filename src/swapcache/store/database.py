@@ -16,6 +16,8 @@ from swapcache.store import files
 SCHEMA = 1
 APPLICATION = 0x73776361  # "swca"
 WAL_LIMIT = 1 << 20
+LOG_LIMIT = 32 << 20
+"""Bytes of a log that a long import leaves before it folds them in."""
 ROOM = 65536
 
 TABLES = """
@@ -175,6 +177,18 @@ def bound(path: str) -> str | bytes:
 def unbound(value: object) -> str:
     """A path as `bound` stored it."""
     return os.fsdecode(value) if isinstance(value, bytes) else str(value)
+
+
+def shrink_log(db: sqlite3.Connection, directory: str) -> None:
+    """Folds in a write-ahead log of more than LOG_LIMIT bytes: no transaction is open. Raises
+    StoreError."""
+    try:
+        if os.stat(f"{paths.database(directory)}-wal").st_size > LOG_LIMIT:
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    except FileNotFoundError:
+        return
+    except sqlite3.Error as error:
+        raise problem(error, directory) from error
 
 
 def leave(db: sqlite3.Connection, directory: str) -> None:

@@ -86,6 +86,10 @@ class Store:
         """Instead of `close`, in a process that ends at once."""
         database.leave(self.db, self.directory)
 
+    def shrink_log(self) -> None:
+        """Folds in a write-ahead log that has grown, as far as no reader stands in it."""
+        database.shrink_log(self.db, self.directory)
+
     # -- reading -----------------------------------------------------------------------------------
 
     def head(self) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from swapcache.errors import FormatError, MissingSourceError, SelectionError
 from swapcache.hosts import known, locate
 from tests import databases as made
-from tests.rows import Claude
+from tests.rows import Claude, Pi
 
 TRANSCRIPTS = Path(__file__).parents[2] / "conformance/transcripts"
 OLD = "282d544e-b448-49a6-8927-befa1e528f89"
@@ -124,3 +125,26 @@ def test_another_hosts_transcripts_are_refused_by_name_and_left_out_of_a_directo
 
 def test_every_host_has_a_place() -> None:
     assert set(locate.BELOW) <= set(known.NAMES)
+
+
+def test_a_file_that_is_called_by_an_id_is_that_sessions(home: Path) -> None:
+    """A fork begins with rows of the session that it was made from."""
+    folder = home / ".claude/projects/-p"
+    folder.mkdir(parents=True)
+    for name in (OLD, NOW):
+        Claude(folder / f"{name}.jsonl", session=OLD).user("the same words")
+    Claude(folder / "copy.jsonl", session="s1").user("the same words")
+    found = locate.candidates("claude-code", str(folder))
+    assert sorted(one.id for one in found) == sorted([OLD, NOW, "s1"])
+
+
+def test_of_two_files_of_one_session_both_are_listed_and_what_was_put_aside_is_counted(
+    home: Path,
+) -> None:
+    folder = home / ".openclaw/agents/main/sessions"
+    folder.mkdir(parents=True)
+    for name in ("a.jsonl", "b.jsonl", "a.jsonl.reset.2026-11-30T12-00-00.000Z"):
+        Pi(folder / name, session="s1").user("words")
+    listed = locate.listed("openclaw", str(folder))
+    assert sorted(os.path.basename(one.path) for one in listed.found) == ["a.jsonl", "b.jsonl"]
+    assert listed.copies == 1 and listed.unread == []

@@ -1,0 +1,19 @@
+"""Budgets of the import: CPU against reading and parsing alone, memory that does not grow."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.perf import import_cost
+
+pytestmark = pytest.mark.perf
+SIZE = 80 << 20
+RUNS = 3
+
+
+def test_an_import_costs_at_most_ten_times_reading_and_parsing(tmp_path: Path) -> None:
+    rows = import_cost.measure(tmp_path / "large", SIZE, RUNS)
+    assert rows["import"]["ratio"] <= import_cost.RATIO, rows
+    assert rows["import"]["memory_mb"] <= import_cost.MEMORY_MB, rows
+    small = import_cost.measure(tmp_path / "small", SIZE // 8, 1)
+    assert rows["import"]["memory_mb"] <= small["import"]["memory_mb"] * 1.15, (rows, small)
