@@ -14,10 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import click
-
 from swapcache import config
-from swapcache.cli.options import emit, one_line, say, words
+from swapcache.cli.options import emit, over, say, words
 from swapcache.hosts import history
 from swapcache.hosts.history import Listing, Past, Taken
 from swapcache.store import files
@@ -125,7 +123,7 @@ class Work:
         if self._quiet:
             return
         if sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{one_line(text)}", nl=False, err=True)
+            over(text)
         elif text and time.monotonic() - self._told > EVERY_S:
             self._told = time.monotonic()
             words(text)

@@ -90,6 +90,11 @@ def words(text: str) -> None:
     click.echo(one_line(text), err=True)
 
 
+def over(text: str) -> None:
+    """Writes a line of words over the last one; for a terminal."""
+    click.echo(f"\r\x1b[K{one_line(text)}", nl=False, err=True)
+
+
 def problem(text: str) -> None:
     """Prints what went wrong, on as many lines as it has."""
     click.echo(shown(text), err=True)
