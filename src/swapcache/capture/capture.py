@@ -49,7 +49,8 @@ def session_for(store: Store, event: Event) -> Session:
     """The session of an event, made if it is new. Inside a writing transaction."""
     key = event.session_key or event.session_id
     found = sessions.find_session(store.db, key, event.session_id)
-    return found or sessions.add_session(store.db, key, event.session_id, event.process, now())
+    runner = None if event.detail == sessions.IMPORTED else event.process
+    return found or sessions.add_session(store.db, key, event.session_id, runner, now())
 
 
 def source_for(store: Store, session: Session, path: str) -> Source:

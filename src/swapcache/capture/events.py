@@ -47,13 +47,16 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
         _provisional(ledger, event)
         if event.name in SEALED or (event.name == "import" and not done.more):
             capture.snapshot(ledger)
-        over = took_part(store, session, event)
-        ended, touched = now() if event.name == "end" and over else None, ""
         if event.detail == sessions.IMPORTED:
-            ended, touched = _past(ledger)
-        elif session.ended and event.name != "end" and (done.rows or event.name != "fold"):
-            ended = ""  # it goes on after all
-        ledger.save(touched, process=event.process, ended=ended, reason=event.detail)
+            event, changes = _past(ledger, event)
+        else:
+            changes = {"process": event.process, "reason": event.detail}
+        over = took_part(store, session, event)
+        if event.name == "end" and over:
+            changes["ended"] = now()
+        elif session.ended and _goes_on(event, done.rows):
+            changes["ended"] = ""
+        ledger.save(**changes)
         if done.boundary:
             _next_window(ledger, event.transcript, event.process, done.boundary)
         state = ledger.fold.state(session.number, ledger.last)
@@ -70,16 +73,26 @@ def record(store: Store, event: Event, settings: "dict[str, Any]") -> capture.In
     return done
 
 
-def _past(ledger: capture.Ledger) -> tuple[str | None, str]:
-    """(`ended`, `touched`) of a session that is imported: when it was imported says nothing.
+def _goes_on(event: Event, rows: int) -> bool:
+    """True when an event shows that an ended session goes on after all."""
+    if event.name == "end" or event.detail == sessions.IMPORTED:
+        return False
+    return rows > 0 or event.name != "fold"
 
-    One that hooks have seen stays as they left it.
+
+def _past(ledger: capture.Ledger, event: Event) -> "tuple[Event, dict[str, Any]]":
+    """(the event, what changes of its session) for an import: when that was says nothing.
+
+    Nobody runs the session, unless the event names a process that may. One that hooks have seen
+    stays as they left it.
     """
     session = ledger.session
     new = session.last < 0 and session.process is None
     if not new and session.reason != sessions.IMPORTED:
-        return None, session.touched
-    return session.ended, sessions.last_wall(ledger.store.db, session.number, ledger.last, now())
+        return event._replace(process=None), {"touched": session.touched}
+    wall = sessions.last_wall(ledger.store.db, session.number, ledger.last, now()) or now()
+    ended = "" if event.process is not None else wall
+    return event, {"touched": wall, "ended": ended, "reason": sessions.IMPORTED}
 
 
 def record_whole(store: Store, event: Event, settings: "dict[str, Any]") -> capture.Ingested:

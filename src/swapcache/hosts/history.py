@@ -186,35 +186,35 @@ def take(
     """
     whose = identity.identify(past.host, known.state_dir(past.host), past.workspace, past.agent)
     event = Event(past.host, "import", whose, past.session, past.key, past.transcript)
-    event = event._replace(
-        detail=sessions.IMPORTED, direct=past.host != openclaw.NAME or openclaw.direct(past.key)
-    )
+    direct = past.host != openclaw.NAME or openclaw.direct(past.key)
+    event = event._replace(detail=sessions.IMPORTED, direct=direct)
+    if time.time_ns() - past.wall_ns < MAY_LIVE_S * 1_000_000_000:
+        event = event._replace(process=process.UNKNOWN)  # it may still live, unseen by us
     store = open_store(whose)
     try:
         before = sessions.find_session(store.db, past.key, past.session)
-        new, more = 0, before is None or _waits(store, before, past.transcript)
+        new, more = 0, before is None or _waits(store, before, event)
         while more:
             done = events.record(store, event, settings)
             new, more = new + done.rows, done.more
             store.shrink_log()
             step(max(0, past.size - done.pending))
         if new and _current(past):  # the running conversation: its next turn is told
-            openclaw.run(store, event._replace(name="fold", detail=""), settings)
+            openclaw.run(store, event._replace(name="fold", detail="", process=None), settings)
         session = sessions.find_session(store.db, past.key, past.session)
         if session is None:
             raise SwapcacheError("nothing was stored")
-        if session.reason == sessions.IMPORTED and (new or not session.ended):
-            with store.writing():
-                _settle(store, session, past)
         wall = sessions.last_wall(store.db, session.number, session.last, now()) or session.touched
         return Taken(past, store.id, capture.report(store, session, new, 0), wall)
     finally:
         store.close()
 
 
-def _waits(store: Store, session: Session, transcript: str) -> bool:
-    """True when a transcript holds what its session does not."""
-    source = sessions.find_source(store.db, session.number, transcript)
+def _waits(store: Store, session: Session, event: Event) -> bool:
+    """True when a transcript holds what its session does not, or nobody can run it any more."""
+    if session.reason == sessions.IMPORTED and not session.ended and event.process is None:
+        return True
+    source = sessions.find_source(store.db, session.number, event.transcript)
     if source is None or source.closed:
         return source is None
     new = follow.read_new(source)
@@ -227,13 +227,3 @@ def _current(past: Past) -> bool:
         return False
     state = known.state_dir(past.host)
     return openclaw.locate(state, past.agent, past.key, "") == (past.session, past.transcript)
-
-
-def _settle(store: Store, session: Session, past: Past) -> None:
-    """Nobody runs an old session; one that was just written may still live, unseen by us."""
-    wall = session.touched
-    lives = time.time_ns() - past.wall_ns < MAY_LIVE_S * 1_000_000_000
-    if lives:
-        sessions.run(store.db, session.number, process.UNKNOWN)
-    ended = "" if lives else wall
-    sessions.touch(store.db, session.number, wall, ended=ended, reason=sessions.IMPORTED)

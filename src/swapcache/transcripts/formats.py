@@ -79,7 +79,8 @@ def sniff(rows: list[Row], where: str) -> Format:
     """The format of the first rows of a source. Raises FormatError."""
     values = [row.value for row in rows if row.value is not None]
     if not values:
-        seen = f"{len(rows)} lines, none of them a JSON object" if rows else "it is empty"
+        nothing = "it is empty or has no whole line"
+        seen = f"{len(rows)} lines, none of them a JSON object" if rows else nothing
         raise FormatError(f"{where} is no transcript: {seen}; name a session file of the host")
     for name in NAMES:
         candidate = by_name(name)
