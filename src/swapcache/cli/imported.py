@@ -65,13 +65,14 @@ class Sum:
 class Work:
     """The import of some sessions: its progress and what came of it."""
 
-    def __init__(self, wanted: list[Past], quiet: bool) -> None:
+    def __init__(self, wanted: list[Past], stores: history.Stores, quiet: bool) -> None:
         self.wanted = wanted
         self.done: dict[tuple[str, str, str], Taken] = {}
         """By session."""
         self.taken = 0
         """Transcripts."""
         self.failed: list[str] = []
+        self._stores = stores
         self._settings = config.load(files.publish_private)
         self._quiet = quiet
         self._size = sum(past.size for past in wanted)
@@ -102,7 +103,7 @@ class Work:
             self._tell(f"{share}{number} of {len(self.wanted)} sessions, {megabytes(done)}")
 
         try:
-            taken = history.take(past, self._settings, step)
+            taken = history.take(past, self._stores, self._settings, step)
         except history.PROBLEMS as problem:
             self.failed.append(f"{past.transcript}: {problem}")
             return

@@ -77,10 +77,11 @@ def command(
             emit({"found": [_row(past) for past in wanted], "left_out": left})
         return
     _room(need)
-    work = Work(wanted, as_json)
-    stopped = work.run()
-    if not stopped and follow:
-        stopped = _follow(work, before, began, interval)
+    with history.Stores() as stores:
+        work = Work(wanted, stores, as_json)
+        stopped = work.run()
+        if not stopped and follow:
+            stopped = _follow(work, stores, before, began, interval)
     report(work, found, left, stopped, as_json)
     if stopped and not follow:
         sys.exit(STOPPED)
@@ -174,7 +175,11 @@ def _row(past: Past) -> dict[str, Any]:
 
 
 def _follow(
-    work: Work, seen: dict[str, dict[str, tuple[int, ...]]], began: int, interval: float
+    work: Work,
+    stores: history.Stores,
+    seen: dict[str, dict[str, tuple[int, ...]]],
+    began: int,
+    interval: float,
 ) -> bool:
     """Goes on with what the hosts write since they were `seen`; True when it was stopped."""
     words(f"following {', '.join(seen)}; stop it with Ctrl-C")
@@ -188,6 +193,7 @@ def _follow(
                 for past in history.listing(host, changed).past if changed else ():
                     if not past.child and (past.transcript in wanted or past.wall_ns >= began):
                         _again(work, past)
+            stores.close()  # others may rekey, adopt or remove them
             time.sleep(interval)
     except KeyboardInterrupt:
         return True

@@ -17,7 +17,7 @@ from swapcache import config
 from swapcache.capture import capture, events, follow, process
 from swapcache.errors import SwapcacheError
 from swapcache.hosts import edits, known, locate, openclaw, openclaw_config
-from swapcache.model import Event, Session
+from swapcache.model import Event, Identity, Session
 from swapcache.store import files, identity, sessions, times
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store, now
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from swapcache.model import Capture
     from swapcache.transcripts.tables import Candidate
 
+PROBLEMS = (SwapcacheError, sqlite3.Error, OSError, ValueError)
+"""What may be wrong with one session and must not stop the others."""
 MAY_LIVE_S = 6 * 3600
+OPEN = 16
+"""Stores that are kept open."""
 HEAD = 1 << 16
 """Bytes of a transcript that are read to list it."""
 
@@ -157,28 +161,54 @@ def _agent(state: str, one: Candidate) -> str:
     return below.partition("/")[0] or identity.DEFAULT_AGENT
 
 
+class Stores:
+    """Stores that stay open from one session to the next: to close one takes three syncs."""
+
+    def __init__(self) -> None:
+        self._open: dict[Identity, Store] = {}
+
+    def __enter__(self) -> Stores:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes all; the next one is opened anew."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def of(self, whose: Identity) -> Store:
+        """The store of an identity, made if it is new. Raises StoreError, KeyProblem."""
+        store = self._open.pop(whose, None) or open_store(whose)
+        self._open[whose] = store
+        if len(self._open) > OPEN:
+            self._open.pop(next(iter(self._open))).close()
+        return store
+
+
 def quick(hosts: tuple[str, ...], seconds: float) -> Imported:
     """Imports sessions, the newest first, until the time is over."""
     past = [p for host in hosts for p in listing(host).past if not p.child]
     settings = config.load(files.publish_private)
     end = time.monotonic() + seconds
     done, failed = [], []
-    for one in past:
-        if time.monotonic() > end:
-            break
-        try:
-            done.append(take(one, settings))
-        except PROBLEMS as problem:
-            failed.append(f"{one.transcript}: {problem}")
+    with Stores() as stores:
+        for one in past:
+            if time.monotonic() > end:
+                break
+            try:
+                done.append(take(one, stores, settings))
+            except PROBLEMS as problem:
+                failed.append(f"{one.transcript}: {problem}")
     return Imported(len(past), done, failed)
 
 
-PROBLEMS = (SwapcacheError, sqlite3.Error, OSError, ValueError)
-"""What may be wrong with one session and must not stop the others."""
-
-
 def take(
-    past: Past, settings: dict[str, Any], step: Callable[[int], None] = lambda _: None
+    past: Past,
+    stores: Stores,
+    settings: dict[str, Any],
+    step: Callable[[int], None] = lambda _: None,
 ) -> Taken:
     """Imports what is new in one session; `step` is told the bytes after each transaction.
 
@@ -190,24 +220,21 @@ def take(
     event = event._replace(detail=sessions.IMPORTED, direct=direct)
     if time.time_ns() - past.wall_ns < MAY_LIVE_S * 1_000_000_000:
         event = event._replace(process=process.UNKNOWN)  # it may still live, unseen by us
-    store = open_store(whose)
-    try:
-        before = sessions.find_session(store.db, past.key, past.session)
-        new, more = 0, before is None or _waits(store, before, event)
-        while more:
-            done = events.record(store, event, settings)
-            new, more = new + done.rows, done.more
-            store.shrink_log()
-            step(max(0, past.size - done.pending))
-        if new and _current(past):  # the running conversation: its next turn is told
-            openclaw.run(store, event._replace(name="fold", detail="", process=None), settings)
-        session = sessions.find_session(store.db, past.key, past.session)
-        if session is None:
-            raise SwapcacheError("nothing was stored")
-        wall = sessions.last_wall(store.db, session.number, session.last, now()) or session.touched
-        return Taken(past, store.id, capture.report(store, session, new, 0), wall)
-    finally:
-        store.close()
+    store = stores.of(whose)
+    before = sessions.find_session(store.db, past.key, past.session)
+    new, more = 0, before is None or _waits(store, before, event)
+    while more:
+        done = events.record(store, event, settings)
+        new, more = new + done.rows, done.more
+        store.shrink_log()
+        step(max(0, past.size - done.pending))
+    if new and _current(past):  # the running conversation: its next turn is told
+        openclaw.run(store, event._replace(name="fold", detail="", process=None), settings)
+    session = sessions.find_session(store.db, past.key, past.session)
+    if session is None:
+        raise SwapcacheError("nothing was stored")
+    wall = sessions.last_wall(store.db, session.number, session.last, now()) or session.touched
+    return Taken(past, store.id, capture.report(store, session, new, 0), wall)
 
 
 def _waits(store: Store, session: Session, event: Event) -> bool:
