@@ -240,6 +240,8 @@ class Record(NamedTuple):
     meta: dict[str, Any]
     source: int | None
     position: int | None
+    pruned: bool = False
+    """Its body is absent, and a sealed record says that it was pruned."""
 
 
 class NewRecord(NamedTuple):

@@ -21,10 +21,11 @@ from swapcache.transcripts.tree import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from swapcache.capture.originals import Original
+    from swapcache.store.taken import Taken
 
 BATCH = 50_000
 """So many records are looked for in one reading of a transcript."""
@@ -73,7 +74,8 @@ class Corroboration(NamedTuple):
     corroborated: int
     differing: int
     without: int
-    """Records that no transcript holds: statements, snapshots, receipts, decisions."""
+    """Records that no transcript holds: statements, snapshots, receipts, decisions; and those that
+    something was taken out of, where no transcript confirms them."""
     differences: tuple[Difference, ...]
     """The first of the differing ones."""
     rewritten: tuple[Rewritten, ...]
@@ -95,9 +97,9 @@ def corroborate(store: Store) -> Corroboration:
     count = _Count()
     with store.snapshot():
         _sourceless(store, count)
-        forgotten = trust.left_of(store)
+        taken = store.taken()
         for source in sessions.every_source(store.db):
-            asked = _Asked(store, source, forgotten)
+            asked = _Asked(store, source, taken)
             if source.path == STATEMENTS or not asked.records:
                 continue
             noted = source.session, source.generation, source.cursor
@@ -154,9 +156,9 @@ def _meta(text: object) -> dict[str, Any]:
 class _Asked:
     """The records of one generation of a transcript, while they are asked for."""
 
-    def __init__(self, store: Store, source: Source, forgotten: Container[int]) -> None:
+    def __init__(self, store: Store, source: Source, taken: Taken) -> None:
         self.source = source
-        self.forgotten = forgotten
+        self.taken = taken
         (self.records,) = store.db.execute(
             "SELECT count(*) FROM record WHERE source=?", (source.number,)
         ).fetchone()
@@ -208,7 +210,7 @@ class _Asked:
                 count.corroborated += 1
             elif place is not None:
                 count.differs(record.seq, ELSEWHERE, self.source)
-            elif record.seq in self.forgotten:
+            elif self.taken.names(record.seq):
                 count.without += 1
             elif replaced or original.renewed(record.position, _body(store, record.seq)):
                 self.lost += 1

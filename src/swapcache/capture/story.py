@@ -2,7 +2,8 @@
 
 Owns the reading back of records. Promises that the result equals the state that captures kept, that
 words whose seal does not verify never become state, that rows on a branch which the host left are
-counted, not folded, and that an origin which was assumed stays what it was sealed as. Never writes.
+counted, not folded, that an origin which was assumed stays what it was sealed as, and that a
+session whose records were pruned stands on the snapshot that was sealed for it. Never writes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Told(NamedTuple):
     place: Place | Back | None
     good: bool = True
     """Its seal verifies; one that does not tells nothing."""
+    pruned: bool = False
+    """Its body was taken away."""
 
 
 class Refolded(NamedTuple):
@@ -43,14 +46,58 @@ class Refolded(NamedTuple):
     """Every record of the session verifies."""
 
 
+class _Base(NamedTuple):
+    """What a fold begins with: nothing, or the state that was sealed when a session was pruned."""
+
+    state: str
+    through: int
+    """The newest record that is part of it."""
+    whole: bool
+
+    def fold(self) -> Fold:
+        """The state. A text that was forgotten may have broken its form: then nothing is known."""
+        try:
+            return Fold.load(self.state) if self.state else Fold()
+        except (ValueError, KeyError, TypeError):
+            return Fold()
+
+
+NOTHING = _Base("", -1, True)
+
+
 def refold(store: Store, session: Session) -> Refolded:
     """The state made anew from the session's records, as far as they verify."""
-    fold, tree, last, whole = Fold(), Tree(), -1, True
+    known = {s.number: s for s in sessions.story(store.db, session.number)}
+    found = _folded(store, known, NOTHING)
+    if found is None:
+        found = _folded(store, known, _base(store, session, known), pruned=True)
+    return found or Refolded(Fold(), -1, False)
+
+
+def _base(store: Store, session: Session, known: dict[int, Source]) -> _Base:
+    """What a pruned session's state stands on."""
+    from swapcache.store import taken  # rarely needed
+
+    standing = taken.standing_of(store, session, known)
+    found = None if standing is None else store.record(standing.snapshot)
+    if standing is None or found is None or not found[1] or found[0].pruned:
+        return NOTHING._replace(whole=False)
+    return _Base(found[0].body.decode("utf-8", "replace"), standing.through, True)
+
+
+def _folded(
+    store: Store, known: dict[int, Source], base: _Base, *, pruned: bool = False
+) -> Refolded | None:
+    """The state from `base` on. Without `pruned` None at the first body that was pruned."""
+    fold = base.fold()
+    tree, last, whole = Tree(fold.leaf), base.through, base.whole
     keys: dict[int, str] = {}
     again: set[int] = set()
-    for told in _tell(store, session):
+    for told in _tell(store, known, base.through):
+        if told.pruned and not pruned:
+            return None
         last = told.seq
-        whole = whole and told.good
+        whole = whole and told.good and not told.pruned
         message = told.message
         asks = message is not None and message.kind == "request"
         keys[told.seq], more = tree.take(told.place, asks)
@@ -60,8 +107,8 @@ def refold(store: Store, session: Session) -> Refolded:
             fold.add(retold(message) if told.seq in again else message, told.seq)
     left = tree.left()
     if left:  # rare: only a transcript with branches is read twice
-        fold = Fold()
-        for told in _tell(store, session):
+        fold = base.fold()
+        for told in _tell(store, known, base.through):
             message = told.message
             if message is not None and keys.get(told.seq) in left:
                 if dialogue(message) and told.seq not in again:
@@ -72,20 +119,22 @@ def refold(store: Store, session: Session) -> Refolded:
     return Refolded(fold, last, whole)
 
 
-def _tell(store: Store, session: Session) -> Iterator[Told]:
-    known = {s.number: s for s in sessions.story(store.db, session.number)}
+def _tell(store: Store, known: dict[int, Source], after: int) -> Iterator[Told]:
     if not known:
         return
-    marks = ",".join(str(number) for number in known)
+    of = f"source IN ({','.join(map(str, known))})"
     rows = store.db.execute(
-        f"SELECT seq FROM record WHERE source IN ({marks}) ORDER BY seq"  # noqa: S608 - integers
+        f"SELECT seq FROM record WHERE {of} AND seq>? ORDER BY seq",  # noqa: S608 - integers
+        (after,),
     ).fetchall()
     for (seq,) in rows:
         found = store.record(seq)
         if found is None:
             continue
         record, good = found
-        if good:
+        if record.pruned:
+            yield Told(seq, None, None, pruned=True)
+        elif good:
             yield read_back(record, known[record.source or 0])
         else:
             yield Told(seq, None, None, False)

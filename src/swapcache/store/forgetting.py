@@ -80,7 +80,8 @@ def records_with(store: Store, text: Text) -> list[int]:
     found = []
     for number, data in _chunks(store):
         if text.inside(data):
-            found += [seq for seq, body in _bodies(store, number, data) if text.inside(body)]
+            bodies = _bodies(store, number, data)
+            found += [seq for seq, body, ours in bodies if not ours and text.inside(body)]
     return sorted(found)
 
 
@@ -136,11 +137,16 @@ def _chunks(store: Store) -> Iterator[tuple[int, bytes]]:
         yield number, store.chunk(number)
 
 
-def _bodies(store: Store, number: int, data: bytes) -> list[tuple[int, bytes]]:
+def _bodies(store: Store, number: int, data: bytes) -> list[tuple[int, bytes, bool]]:
+    """Number and body of each record of a chunk; True where it is a trust record's: what those hold
+    are numbers and hashes of ours, which the chain is judged by."""
     rows = store.db.execute(
-        "SELECT seq, start, size FROM record WHERE chunk=? ORDER BY start, seq", (number,)
+        "SELECT seq, start, size, meta FROM record WHERE chunk=? ORDER BY start, seq", (number,)
     )
-    return [(seq, data[start : start + size]) for seq, start, size in rows]
+    return [
+        (seq, data[start : start + size], trust.parsed(meta).get("kind") == trust.KIND)
+        for seq, start, size, meta in rows
+    ]
 
 
 # -- taking out ------------------------------------------------------------------------------------
@@ -169,8 +175,8 @@ def _mask_chunk(store: Store, number: int, data: bytes, text: Text) -> dict[int,
     changed: dict[int, str] = {}
     parts: list[bytes] = []
     at = 0
-    for seq, body in _bodies(store, number, data):
-        left = text.masked(body)
+    for seq, body, ours in _bodies(store, number, data):
+        left = body if ours else text.masked(body)
         if left != body:
             changed[seq] = seal.sha256(left)
         where = (at, len(left), seq)

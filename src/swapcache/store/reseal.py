@@ -15,6 +15,7 @@ from swapcache.errors import SealError
 from swapcache.model import NamedTuple, Verdict
 from swapcache.store import database, files, keyring, seal, sessions, trust, witness
 from swapcache.store.store import Store, now
+from swapcache.store.taken import Taken
 from swapcache.store.writing import Writer, roll_back
 
 TYPE_CHECKING = False
@@ -64,9 +65,9 @@ def digest(store: Store) -> str:
     return total.hexdigest()[: trust.DIGEST_SIZE]
 
 
-def proven_by_old_key(store: Store) -> dict[int, str] | None:
-    """What is left of masked records, when the key that sealed a foreign store lies beside ours and
-    the whole chain holds; else None."""
+def proven_by_old_key(store: Store) -> Taken | None:
+    """What was taken out, when the key that sealed a foreign store lies beside ours and the whole
+    chain holds; else None."""
     try:
         key = seal.read_key(paths.retired_key(store.key_id))
     except FileNotFoundError:
@@ -74,7 +75,7 @@ def proven_by_old_key(store: Store) -> dict[int, str] | None:
     ours, store.keys = store.keys, store.derive(key)
     try:
         whole = store.keys.id == store.key_id and store.verify().name in ("VERIFIED", "GAP")
-        return trust.left_of(store) if whole else None
+        return store.taken() if whole else None
     finally:
         store.keys = ours
 
@@ -86,18 +87,17 @@ def adopt(store: Store, given: str) -> Verdict:
     StoreError.
     """
     verdict = store.check() if store.keys is None else store.verify()
-    left = proven_by_old_key(store)
+    taken = proven_by_old_key(store)
     more: dict[str, Any] = {
         "digest": given,
         "verdict": verdict.name,
         "detail": verdict.detail,
         "from_key": store.key_id,
-        "proven": left is not None,
+        "proven": taken is not None,
         "owner": store.identity._asdict(),
     }
     key = seal.create_key(paths.key_file())
-    masked = trust.left_of(store) if left is None else left
-    _reseal(store, key, "adopt", more, masked, given)
+    _reseal(store, key, "adopt", more, taken or store.taken(), given)
     return store.verify()
 
 
@@ -113,7 +113,7 @@ def rekey(store: Store, old: str, new: str) -> Verdict:
     seq, tag = store.head()
     both = seal.mac(store.keys.head, seal.canon([1, seq, tag, new]))
     more = {"from_key": old, "to_key": new, "head": [seq, tag], "mac": both}
-    _reseal(store, seal.read_key(paths.key_file()), "rekey", more, trust.left_of(store))
+    _reseal(store, seal.read_key(paths.key_file()), "rekey", more, store.taken())
     return store.verify()
 
 
@@ -122,7 +122,7 @@ def _reseal(
     key: bytes,
     event: str,
     more: dict[str, Any],
-    left: dict[int, str],
+    taken: Taken,
     given: str = "",
 ) -> None:
     keys = store.derive(key)
@@ -136,7 +136,7 @@ def _reseal(
                     f"{store.directory} is not what {given} names (it changed since, or the digest "
                     "is another store's); nothing was changed; run: swapcache trust show"
                 )
-            seq, tag, damaged, missing = _seal_all(store, keys, left)
+            seq, tag, damaged, missing = _seal_all(store, keys, taken)
             if damaged or missing:
                 more = {**more, "damaged": damaged[:NAMED], "missing": missing[:NAMED]}
                 more["lost"] = len(damaged) + len(missing)
@@ -175,12 +175,12 @@ def _decided(store: Store, seq: int) -> int:
 
 
 def _seal_all(
-    store: Store, keys: seal.Keys, left: dict[int, str]
+    store: Store, keys: seal.Keys, taken: Taken
 ) -> tuple[int, str, list[int], list[int]]:
     """Seals every record anew; (newest number, its tag, unreadable ones, missing ones).
 
-    A number that is missing gets an empty record: numbers never move. A record that a text was
-    taken out of keeps the hash that it had: what is left of it is `left`.
+    A number that is missing gets an empty record: numbers never move. A record that something was
+    taken out of keeps the hash that it had, and a pruned one the size.
     """
     newest = store.db.execute("SELECT max(seq), count(*) FROM record WHERE seq>=0").fetchone()
     last = -1 if newest[0] is None else int(newest[0])
@@ -200,21 +200,22 @@ def _seal_all(
                     "INSERT INTO record VALUES (?,?,0,0,x'','',x'',NULL,NULL)", (seq, NO_CHUNK)
                 )
                 one = Lying(seq, b"", '{"kind":"missing"}', True)
-            if not one.whole:
+            sha, size = seal.sha256(one.body), len(one.body)
+            before = _as_sealed(store, seq) if taken.explains(seq, sha) else None
+            if before is not None:
+                sha, size = before
+            elif not one.whole:
                 damaged.append(seq)
-            sha = seal.sha256(one.body)
-            if left.get(seq) == sha:
-                sha = _sealed_hash(store, seq)
             tag = keys.tag(seq, sha, one.meta, tag)
-            size = len(one.body)
             rows.append((bytes.fromhex(sha), one.meta, size, bytes.fromhex(tag), seq))
         store.db.executemany("UPDATE record SET sha=?, meta=?, size=?, tag=? WHERE seq=?", rows)
     return seq, tag, damaged, missing
 
 
-def _sealed_hash(store: Store, seq: int) -> str:
-    (sha,) = store.db.execute("SELECT sha FROM record WHERE seq=?", (seq,)).fetchone()
-    return str(sha.hex())
+def _as_sealed(store: Store, seq: int) -> tuple[str, int] | None:
+    """The hash that a record was sealed with, and its noted size; None when they are damaged."""
+    sha, size = store.db.execute("SELECT sha, size FROM record WHERE seq=?", (seq,)).fetchone()
+    return (sha.hex(), size) if isinstance(sha, bytes) and isinstance(size, int) else None
 
 
 def tag_under(store: Store, key: bytes, newest: int) -> str:

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from swapcache.store.taken import Taken
+
 
 def now() -> str:
     """Wall time, ISO 8601 with offset, seconds."""
@@ -59,7 +61,7 @@ class Store:
         except KeyProblem as problem:
             self.key_problem = str(problem)
         self._chunks: tuple[int, bytes] = (-1, b"")
-        self._forgotten: tuple[int, dict[int, str]] = (-1, {})
+        self._taken: tuple[int, Taken | None] = (-1, None)
         self._witness = paths.witness_file(store_id)
         self.owner_proven = False
         """The chain itself says whose memory it is; else it is what a row beside it says."""
@@ -169,7 +171,7 @@ class Store:
     def read(self, first: int, last: int) -> "Iterator[tuple[Record, bool]]":
         """Records first..last in order, each with True when it verifies with its neighbour."""
         previous = self.tag(first - 1) if first > 0 else seal.START
-        expected = first
+        expected, taken = first, None
         rows = self.db.execute(
             "SELECT seq, chunk, start, size, sha, meta, tag, source, position FROM record"
             " WHERE seq BETWEEN ? AND ? ORDER BY seq",
@@ -179,25 +181,33 @@ class Store:
             try:
                 body = self.chunk(number)[start : start + size]
                 sealed, found = sha.hex(), seal.sha256(body)
+                as_sealed = found == sealed
+                if not as_sealed and taken is None:
+                    taken = self.taken()
                 good = (
                     self.keys is not None
                     and seq == expected
-                    and (found == sealed or found == self._left(seq))
+                    and (as_sealed or (taken is not None and taken.explains(seq, found)))
                     and seal.same(self.keys.tag(seq, sealed, meta, previous), tag.hex())
                 )
                 known = trust.parsed(meta)
                 previous = tag.hex()
             except (ValueError, TypeError, AttributeError):
                 body, good, known, previous = b"", False, {}, ""  # a column of another type
-            yield Record(seq, body, known, source, position), good
+                as_sealed = False
+            pruned = good and not as_sealed and not body
+            yield Record(seq, body, known, source, position, pruned), good
             expected = seq + 1
 
-    def _left(self, seq: int) -> str | None:
-        """Hash of what is left of a record that a text was taken out of; None for others."""
-        newest = trust.last(self)
-        if self._forgotten[0] != newest:
-            self._forgotten = (newest, trust.left_of(self))
-        return self._forgotten[1].get(seq)
+    def taken(self) -> "Taken":
+        """What was taken out of it: texts that were forgotten, bodies that were pruned."""
+        from swapcache.store import taken  # rarely needed
+
+        newest, known = trust.last(self), self._taken[1]
+        if known is None or self._taken[0] != newest:
+            known = taken.of(self)
+            self._taken = (newest, known)
+        return known
 
     def forget_chunk(self) -> None:
         """What was kept of a chunk is out of date."""

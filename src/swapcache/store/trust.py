@@ -1,7 +1,7 @@
 """What people decided about a store, as records of its own chain.
 
 Owns the trust records (a workspace bound, a rollback accepted, a store adopted, a key changed, a
-text forgotten) and how they are found: each record names the newest one before it in its sealed
+text forgotten, sessions pruned) and how they are found: each record names the newest one before it in its sealed
 metadata, so that none can be hidden. Promises that whose memory a store is comes from the chain,
 never from a row or file beside it. Never appends by itself.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 KIND = "trust"
 FORGET = "forget"
 """The event of a record that lists which records a text was taken out of."""
+PRUNE = "prune"
+"""The event of a record that lists which records' bodies were taken away."""
 POINTER = "trust"
 """In a record's metadata: the sequence number of the newest trust record before it."""
 NONE = -1
@@ -87,26 +89,6 @@ def records(store: Store, seq: int) -> Iterator[tuple[int, dict[str, Any] | None
         if meta is None:
             return
         at = _named(meta, at)
-
-
-def left_of(store: Store) -> dict[int, str]:
-    """Number and hash of what is left of each record that a text was taken out of."""
-    found: dict[int, str] = {}
-    for seq, meta in records(store, store.head()[0]):
-        if meta is None or meta.get("event") != FORGET:
-            continue
-        sha, chunk, start, size = store.db.execute(
-            "SELECT sha, chunk, start, size FROM record WHERE seq=?", (seq,)
-        ).fetchone()
-        try:
-            body = store.chunk(chunk)[start : start + size]
-        except TypeError:
-            continue  # its place is not sealed, and was damaged
-        if seal.sha256(body) != sha.hex():
-            continue  # what it listed does not verify then
-        for number, digest in json.loads(body)["records"].items():
-            found.setdefault(int(number), str(digest))
-    return found
 
 
 def last(store: Store) -> int:

@@ -48,14 +48,15 @@ class Back(NamedTuple):
 class Tree:
     """The rows of a session so far."""
 
-    def __init__(self) -> None:
-        self.leaf = ""
-        """Id of the newest row of the branch that the host goes on with."""
-        self._at = ""
+    def __init__(self, leaf: str = "") -> None:
+        self.leaf = self._begin = leaf
+        """Id of the newest row of the branch that the host goes on with; at first that of a row
+        whose way nobody knows any more."""
+        self._at = leaf
         """Its key: the id where rows have links, else a number and the id."""
-        self._parents: dict[str, str] = {}
+        self._parents: dict[str, str] = {leaf: ""} if leaf else {}
         self._asks: set[str] = set()
-        self._last = ""
+        self._last = leaf
         """What the next row would be appended to: the leaf, or a row beside the branch."""
 
     def take(self, place: Place | Back | None, asks: bool) -> tuple[str, bool]:
@@ -111,7 +112,7 @@ class Tree:
                 cut, turns = key, turns - 1
         if cut:
             self._at = self._parents[cut]
-            self.leaf = _id(self._at)
+            self.leaf = self._at if self._at == self._begin else _id(self._at)
 
     def _way(self) -> list[str]:
         """Keys from the newest row of the branch to a root."""
