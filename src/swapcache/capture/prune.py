@@ -71,7 +71,7 @@ def plan(store: Store, wanted: Wanted) -> list[Part]:
         chosen |= {p.session.number for p in there if p.last < wanted.before}
     if wanted.keep is not None:
         chosen |= {p.session.number for p in there[: max(len(there) - wanted.keep, 0)]}
-    free = _free(store)
+    free = _free(store) - {p.session.number for p in there[-1:]}
     parts = [p for p in there if p.session.number in chosen & free]
     if wanted.limit is not None:
         left = pruning.in_use(store) - sum(p.disk for p in parts)
@@ -118,9 +118,27 @@ def _free(store: Store) -> set[int]:
 def prune(store: Store, wanted: Wanted) -> Pruned:
     """Takes the bodies of what is chosen away; the old pages are written over.
 
+    With a limit again until the store is below it: what a session takes is an estimate before.
+
     Raises SealError (nothing is taken out of a chain that does not verify whole), NoSpaceError
     (nothing was changed), BusyError (another process reads the store: run it again), StoreError.
     """
+    done = _once(store, wanted)
+    while wanted.limit is not None and done.after > wanted.limit:
+        more = _once(store, wanted)
+        if not more.parts:
+            break
+        done = Pruned(
+            done.parts + more.parts,
+            done.records + more.records,
+            done.bytes + more.bytes,
+            done.before,
+            more.after,
+        )
+    return done
+
+
+def _once(store: Store, wanted: Wanted) -> Pruned:
     before = pruning.on_disk(store)
     verdict = store.verify()
     if not verdict.good:

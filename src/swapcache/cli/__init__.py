@@ -29,6 +29,7 @@ COMMANDS = {
     "show": "one record",
     "verify": "check the seal",
     "trust": "what is proven, and how to put it right",
+    "prune": "give the disk back what old sessions take",
     "forget": "take a text out of everything that is ours, and prove it",
     "paths": "where everything lies",
 }

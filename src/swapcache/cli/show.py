@@ -41,7 +41,7 @@ def command(
             raise SelectionError(f"there is no record #{number}; the newest is #{newest}")
         record, good = found
         text = safe(record.body.decode("utf-8", "replace"), store)
-        external = not good or _external(store, record)
+        external = not good or (not record.pruned and _external(store, record))
         if external:
             text = fence.external(text, store.identity.host)
         meta = {k: safe(v, store) if isinstance(v, str) else v for k, v in record.meta.items()}
@@ -52,6 +52,7 @@ def command(
             {
                 "record": record.seq,
                 "verified": good,
+                "pruned": record.pruned,
                 "meta": meta,
                 "position": record.position,
                 "size": len(record.body),
@@ -64,6 +65,8 @@ def command(
         say(f"record #{record.seq}, {'verified' if good else 'NOT VERIFIED'}")
         for key, value in sorted(meta.items()):
             say(f"  {key}: {value}")
+        if record.pruned:
+            say("its words were pruned; a sealed record of this memory says so")
         if external:
             say(EXTERNAL)
         block(text)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import sys
 from typing import Any
 
@@ -12,9 +13,10 @@ from swapcache.capture import events
 from swapcache.cli import views
 from swapcache.cli.options import emit, json_option, say, store_options
 from swapcache.cli.setup import HOSTS
+from swapcache.cli.sizes import words as sized
 from swapcache.errors import SwapcacheError
 from swapcache.hosts import claude_code, edits
-from swapcache.store import files, identity, sessions
+from swapcache.store import files, identity, pruning, sessions
 from swapcache.store.store import Store
 
 TAIL = 65536
@@ -36,6 +38,7 @@ def command(agent: str | None, workspace: str | None, store_id: str | None, as_j
             name: _installed(host.settings_file(), mark(name)) for name, host in HOSTS.items()
         },
         "stores": stores,
+        "bytes": sum(s["bytes"] for s in stores),
         "failures": failed,
         "spooled": _size(paths.spool_file()),
     }
@@ -68,11 +71,18 @@ def _store(store_id: str) -> dict[str, Any]:
     try:
         store = Store(store_id)
     except SwapcacheError as problem:
-        return {"id": store_id, "verdict": "UNREADABLE", "detail": str(problem), "views": []}
+        return {
+            "id": store_id,
+            "verdict": "UNREADABLE",
+            "detail": str(problem),
+            "bytes": _tree(paths.store_dir(store_id)),
+            "views": [],
+        }
     try:
         verdict = store.check()
         last = sessions.last_receipt(store.db)
         everyone = sessions.sessions(store.db)
+        size = _held(store)
         return {
             "id": store_id,
             "workspace": store.identity.workspace,
@@ -84,12 +94,23 @@ def _store(store_id: str) -> dict[str, Any]:
             "sessions": len(everyone),
             "living": sum(1 for s in everyone if events.living(store, s) is True),
             "bytes": _tree(store.directory),
+            "transcript_bytes": size.kept,
+            "share": round(size.disk / size.kept, 3) if size.kept else None,
+            "pruned": {"records": size.pruned_records, "bytes": size.pruned},
             "last_record": everyone[0].touched if everyone else "",
             "last_injection": None if last is None else last,
             "views": [one._asdict() for one in views.strange(store)],
         }
     finally:
         store.close()
+
+
+def _held(store: Store) -> pruning.Size:
+    """How much of the hosts' transcripts a store holds; of a damaged one only its files' size."""
+    try:
+        return pruning.size(store)
+    except sqlite3.DatabaseError:
+        return pruning.Size(pruning.on_disk(store), 0, 0, 0)
 
 
 def _tree(folder: str) -> int:
@@ -135,15 +156,29 @@ def _print(value: dict[str, Any]) -> None:
         say(
             f"{store['verdict']:<10} {store['workspace']}  ({store['host']}, {store['agent']}): "
             f"{store['records']} records, {store['sessions']} sessions, {store['living']} living, "
-            f"{store['bytes'] / 1e6:.1f} MB, last {store['last_record'] or '-'}{injected}"
+            f"last {store['last_record'] or '-'}{injected}"
         )
+        say(f"  {_sizes(store)}")
         if store["detail"]:
             say(f"  {store['detail']}")
         for line in views.lines([views.Strange(**one) for one in store["views"]]):
             say(line)
+    if len(value["stores"]) > 1:
+        say(f"{sized(value['bytes'])} on disk in {len(value['stores'])} stores")
     if value["spooled"]:
         say(f"{value['spooled']} bytes wait in the spool {paths.spool_file()}")
     for failure in value["failures"]:
         say(f"failure {failure.get('wall')} {failure.get('event')}: {failure.get('message')}")
     if value["failures"]:
         say(f"when they are dealt with, remove {paths.error_log()}")
+
+
+def _sizes(store: dict[str, Any]) -> str:
+    """What one store takes, and for how much."""
+    text = f"{sized(store['bytes'])} on disk"
+    if store["transcript_bytes"]:
+        text += f" for {sized(store['transcript_bytes'])} of transcripts ({store['share']:.0%})"
+    pruned = store["pruned"]
+    if pruned["records"]:
+        text += f"; {pruned['records']} records of {sized(pruned['bytes'])} pruned"
+    return text

@@ -16,6 +16,7 @@ from swapcache.model import NamedTuple, Verdict
 from swapcache.store import database, files, keyring, seal, sessions, trust, witness
 from swapcache.store.store import Store, now
 from swapcache.store.taken import Taken
+from swapcache.store.taken import lying as lying_taken
 from swapcache.store.writing import Writer, roll_back
 
 TYPE_CHECKING = False
@@ -97,7 +98,10 @@ def adopt(store: Store, given: str) -> Verdict:
         "owner": store.identity._asdict(),
     }
     key = seal.create_key(paths.key_file())
-    _reseal(store, key, "adopt", more, taken or store.taken(), given)
+    if taken is None:
+        ours = store.keys is not None and store.keys.id == store.key_id
+        taken = store.taken() if ours else lying_taken(store)
+    _reseal(store, key, "adopt", more, taken, given)
     return store.verify()
 
 

@@ -17,7 +17,8 @@ from swapcache.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable
+    from typing import Any
 
 EMPTY = seal.sha256(b"")
 
@@ -62,10 +63,24 @@ NOTHING = Taken({}, (), ())
 
 def of(store: Store) -> Taken:
     """What the trust records of a store say was taken out, as far as they verify."""
+    return _said(store, trust.records(store, store.head()[0]))
+
+
+def lying(store: Store) -> Taken:
+    """What a store that another key sealed says was pruned, proven or not: for its adoption."""
+    rows = store.db.execute(
+        "SELECT seq, meta FROM record WHERE typeof(meta)='text' AND instr(meta, '\"trust\"')"
+        " ORDER BY seq DESC"
+    )
+    found = ((seq, trust.parsed(meta)) for seq, meta in rows.fetchall())
+    return _said(store, (one for one in found if one[1].get("kind") == trust.KIND))._replace(left={})
+
+
+def _said(store: Store, decisions: Iterable[tuple[int, dict[str, Any] | None]]) -> Taken:
     left: dict[int, str] = {}
     pruned: list[tuple[int, int]] = []
     standing: list[Standing] = []
-    for seq, meta in trust.records(store, store.head()[0]):
+    for seq, meta in decisions:
         event = None if meta is None else meta.get("event")
         if event not in (trust.FORGET, trust.PRUNE):
             continue
