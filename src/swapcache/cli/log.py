@@ -37,7 +37,11 @@ def command(
                 entries.append({"record": seq, "verified": False, "session": keys.get(number)})
                 continue
             record, good = found
-            items = Fold.load(record.body.decode()).state(number, seq).items if good and record.body else ()
+            items = (
+                Fold.load(record.body.decode()).state(number, seq).items
+                if good and record.body
+                else ()
+            )
             asked = [i.text for i in items if i.kind == "request" and i.origin != UNTRUSTED]
             entries.append(
                 {

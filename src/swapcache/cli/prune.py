@@ -11,6 +11,7 @@ import click
 from swapcache import hook
 from swapcache.capture import prune as pruning
 from swapcache.capture.prune import Part, Pruned, Wanted
+from swapcache.cli import sizes
 from swapcache.cli.options import (
     emit,
     json_option,
@@ -21,7 +22,6 @@ from swapcache.cli.options import (
     store_options,
     words,
 )
-from swapcache.cli.sizes import SinceType, SizeType
 from swapcache.cli.sizes import words as sized
 from swapcache.errors import StoreError
 from swapcache.state import gate
@@ -56,7 +56,8 @@ class Place:
 @click.option(
     "--older-than",
     "before",
-    type=SinceType(),
+    metavar="AGE",
+    callback=sizes.since,
     help="Sessions whose last message is older: 90d, 12w, or before a date (2026-01-31).",
 )
 @click.option(
@@ -65,7 +66,8 @@ class Place:
 @click.option(
     "--max-bytes",
     "limit",
-    type=SizeType(),
+    metavar="SIZE",
+    callback=sizes.size,
     help="The oldest, until each store is below this size on the disk: 500MB, 2GiB.",
 )
 @click.option("--everywhere", is_flag=True, help="In every store, not only this workspace's.")
@@ -89,7 +91,7 @@ def command(
 
     Give at least one of --older-than, --keep and --max-bytes: a session goes when any of those that
     are given selects it. Its last state, what the agent stated, and number, hash and seal of every
-    record stay: the next session is told the same, and `verify --full` still proves the whole chain.
+    record stay: the next session is told the same, and `verify --full` still proves the chain.
     Never taken: a session that may still run, the newest one of the store, and the newest one of a
     session key that was used more than once. The hosts' own transcripts are not touched, and
     capturing one again adds nothing.
@@ -216,5 +218,7 @@ def _print(places: list[Place], dry_run: bool, as_json: bool) -> None:
             f"({sized(place.before)} before, {sized(place.after)} after)"
         )
         if not place.enough:
-            say("  larger than --max-bytes: what is left may still run, is the newest, or is no "
-                "session's words")
+            say(
+                "  larger than --max-bytes: what is left may still run, is the newest, or is no "
+                "session's words"
+            )

@@ -18,39 +18,30 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?I?B)?", re.IGNORECASE)
 _AGE = re.compile(r"(\d{1,5})([dw])")
 
 
-class SizeType(click.ParamType):
-    """Bytes: `500MB`, `1.5GiB`, `200000`."""
-
-    name = "SIZE"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        found = _SIZE.fullmatch(str(value).strip())
-        unit = None if found is None else UNITS.get((found[2] or "B").upper())
-        if found is None or unit is None:
-            self.fail(f"{value!r} is no size: write 500MB, 2GiB or a number of bytes", param, ctx)
-        return int(float(found[1]) * unit)
+def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Bytes: `500MB`, `1.5GiB`, `200000`. A callback of an option."""
+    if value is None:
+        return None
+    found = _SIZE.fullmatch(value.strip())
+    unit = None if found is None else UNITS.get((found[2] or "B").upper())
+    if found is None or unit is None:
+        raise click.BadParameter(f"{value!r} is no size: write 500MB, 2GiB or a number of bytes")
+    return int(float(found[1]) * unit)
 
 
-class SinceType(click.ParamType):
-    """A moment in the past: `90d`, `12w` before now, or a date."""
-
-    name = "AGE"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        text = str(value).strip()
-        found = _AGE.fullmatch(text)
-        try:
-            if found is not None:
-                return datetime.now().astimezone() - int(found[1]) * AGES[found[2]]
-            return datetime.fromisoformat(text).astimezone()  # a date is its midnight here
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no age: write 90d, 12w or a date (2026-01-31)", param, ctx)
+def since(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """A moment in the past: `90d`, `12w` before now, or a date. A callback of an option."""
+    if value is None:
+        return None
+    found = _AGE.fullmatch(value.strip())
+    try:
+        if found is not None:
+            return datetime.now().astimezone() - int(found[1]) * AGES[found[2]]
+        return datetime.fromisoformat(value.strip()).astimezone()  # a date is its midnight here
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is no age: write 90d, 12w or a date (2026-01-31)"
+        ) from None
 
 
 def words(size: int) -> str:

@@ -178,9 +178,7 @@ def _decided(store: Store, seq: int) -> int:
     return trust.NONE if row is None else trust.newest(seq, trust.parsed(row[0]))
 
 
-def _seal_all(
-    store: Store, keys: seal.Keys, taken: Taken
-) -> tuple[int, str, list[int], list[int]]:
+def _seal_all(store: Store, keys: seal.Keys, taken: Taken) -> tuple[int, str, list[int], list[int]]:
     """Seals every record anew; (newest number, its tag, unreadable ones, missing ones).
 
     A number that is missing gets an empty record: numbers never move. A record that something was

@@ -73,7 +73,9 @@ def lying(store: Store) -> Taken:
         " ORDER BY seq DESC"
     )
     found = ((seq, trust.parsed(meta)) for seq, meta in rows.fetchall())
-    return _said(store, (one for one in found if one[1].get("kind") == trust.KIND))._replace(left={})
+    return _said(store, (one for one in found if one[1].get("kind") == trust.KIND))._replace(
+        left={}
+    )
 
 
 def _said(store: Store, decisions: Iterable[tuple[int, dict[str, Any] | None]]) -> Taken:

@@ -1,9 +1,9 @@
 """What people decided about a store, as records of its own chain.
 
 Owns the trust records (a workspace bound, a rollback accepted, a store adopted, a key changed, a
-text forgotten, sessions pruned) and how they are found: each record names the newest one before it in its sealed
-metadata, so that none can be hidden. Promises that whose memory a store is comes from the chain,
-never from a row or file beside it. Never appends by itself.
+text forgotten, sessions pruned) and how they are found: each record names the newest one before it
+in its sealed metadata, so that none can be hidden. Promises that whose memory a store is comes from
+the chain, never from a row or file beside it. Never appends by itself.
 """
 
 from __future__ import annotations

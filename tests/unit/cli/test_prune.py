@@ -5,12 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from swapcache import hook, paths
-from swapcache.cli import group, status
-from swapcache.cli.sizes import SizeType, words
+from swapcache.cli import group, prune, status
+from swapcache.cli.sizes import size, words
 from swapcache.store.store import Store
 from tests.unit.store.making import raw
 from tests.unit.store.pruned import Work, bodies, session_of
@@ -168,11 +169,11 @@ def test_a_store_whose_size_cannot_be_read_is_still_listed(work: Work) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "size"),
+    ("text", "expected"),
     [("500MB", 500_000_000), ("2GiB", 2 << 30), ("1.5 kb", 1500), ("77", 77), ("0", 0)],
 )
-def test_sizes_as_people_write_them(text: str, size: int) -> None:
-    assert SizeType().convert(text, None, None) == size
+def test_sizes_as_people_write_them(text: str, expected: int) -> None:
+    assert size(click.Context(prune.command), prune.command.params[0], text) == expected
 
 
 def test_sizes_as_people_read_them() -> None:

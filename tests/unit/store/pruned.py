@@ -7,7 +7,7 @@ from pathlib import Path
 
 from swapcache import config
 from swapcache.capture import events, prune
-from swapcache.model import Event, Identity, Session
+from swapcache.model import Event, Identity, Process, Session
 from swapcache.store import identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
@@ -33,9 +33,7 @@ class Work:
         """More of a session, captured."""
         rows = self.rows.get(name)
         if rows is None:
-            rows = self.rows[name] = Claude(
-                self.home / f"{name}.jsonl", name, self.owner.workspace
-            )
+            rows = self.rows[name] = Claude(self.home / f"{name}.jsonl", name, self.owner.workspace)
         for _ in range(turns):
             when = f"{year}-03-04T05:06:{rows.count % 60:02d}.000Z"
             number = rows.count
@@ -45,12 +43,14 @@ class Work:
         self.event(name, key=key)
         return rows
 
-    def event(self, name: str, what: str = "turn-end", key: str = "", **more: object) -> None:
+    def event(
+        self, name: str, what: str = "turn-end", key: str = "", process: Process | None = None
+    ) -> None:
         """One event of a session."""
         path = str(self.rows[name].path) if name in self.rows else ""
         event = Event(HOST, what, self.owner, name, key or name, path)
         with contextlib.closing(open_store(self.owner)) as store:
-            events.record(store, event._replace(**more), config.DEFAULTS)
+            events.record(store, event._replace(process=process), config.DEFAULTS)
             self.id = store.id
 
     def open(self) -> Store:
