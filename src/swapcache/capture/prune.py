@@ -153,7 +153,7 @@ def _once(store: Store, wanted: Wanted) -> Pruned:
             if not store.linked(verdict.have):
                 raise SealError(f"{store.directory} changed; run: swapcache verify --full")
             parts = plan(store, wanted)  # what runs by now does not go
-            standing = [_keep_state(store, writer, part.session) for part in parts]
+            standing = [keep_state(store, writer, part.session) for part in parts]
             seqs = pruning.going(store, [part.session.number for part in parts])
             if seqs:
                 size = pruning.take(store, writer, seqs, standing, wanted.why)
@@ -175,8 +175,11 @@ def _room(store: Store, parts: list[Part]) -> None:
         )
 
 
-def _keep_state(store: Store, writer: Writer, session: Session) -> Standing:
-    """Sees to it that a sealed snapshot holds a session's last state."""
+def keep_state(store: Store, writer: Writer, session: Session) -> Standing:
+    """Sees to it that a sealed snapshot holds a session's last state. Inside a writing transaction.
+
+    Raises SealError when that state does not verify.
+    """
     through = pruning.newest(store, session.number)
     row = sessions.load_state(store.db, store.keys, session.number)
     if row is not None and row[0] >= through:

@@ -9,6 +9,7 @@ import click
 
 from swapcache.capture.corroborate import Corroboration, corroborate
 from swapcache.cli.options import emit, json_option, open_selected, safe, say, store_options
+from swapcache.store import pruning
 from swapcache.store.store import Store
 
 SHOWN = 10
@@ -48,6 +49,7 @@ def command(
         who = store.identity
         key = store.keys.id if store.keys else ""
         found = _corroborated(store) if full else None
+        pruned = pruning.size(store).pruned_records if full and verdict.good else None
     finally:
         store.close()
     if as_json:
@@ -61,6 +63,7 @@ def command(
                 "tag": tag,
                 "key": key,
                 "store": store.id,
+                "pruned": pruned,
                 "corroboration": None if found is None else _data(found),
             }
         )
@@ -71,6 +74,8 @@ def command(
             say(f"  {verdict.detail}")
         if verdict.seen > verdict.have >= 0:
             say(f"  proven up to #{verdict.have}, the witness saw #{verdict.seen}")
+        if pruned:
+            say(f"  the words of {pruned} records were pruned; sealed records of it name them")
         for line in _lines(found) if found is not None else ():
             say(line)
     if not verdict.good:

@@ -59,7 +59,7 @@ class Span(NamedTuple):
 
 
 def costs(store: Store) -> list[Cost]:
-    """What could be taken from each session that has transcript rows to give."""
+    """What could be taken from each session that has anything to give."""
     lengths = dict(store.db.execute("SELECT id, length(data) FROM chunk"))
     sums = dict(store.db.execute("SELECT chunk, total(size) FROM record GROUP BY chunk"))
     rows = store.db.execute(
@@ -109,7 +109,8 @@ def members(store: Store, session: int) -> tuple[int, ...]:
     """The first record of each transcript of a session."""
     rows = store.db.execute(
         "SELECT min(record.seq) FROM source JOIN record ON record.source = source.number"
-        " WHERE source.session=? AND source.path <> '' GROUP BY source.number",
+        " WHERE source.session=? AND source.path <> ''"
+        " AND json_extract(record.meta, '$.kind') = 'raw' GROUP BY source.number",
         (session,),
     )
     return tuple(seq for (seq,) in rows)

@@ -66,7 +66,9 @@ def test_an_old_session_goes_and_its_room_is_told(work: Work) -> None:
     assert place["before"] >= before and place["freed"] == place["before"] - place["after"] > 0
     assert place["after"] == len(everything(work))
     assert held(work) == 0
-    assert data("verify", "--full")["verdict"] == "VERIFIED"
+    judged = data("verify", "--full")
+    assert (judged["verdict"], judged["pruned"]) == ("VERIFIED", place["records"])
+    assert f"{place['records']} records were pruned" in run("verify", "--full").stdout
 
 
 def test_a_dry_run_shows_it_and_changes_nothing(

@@ -253,6 +253,28 @@ def test_the_age_is_what_the_sealed_records_say(store: Store) -> None:
     assert planned(store, OLD) == ["older", "old"]
 
 
+def test_rows_that_are_not_sealed_do_not_steer_what_goes(work: Work) -> None:
+    with contextlib.closing(work.open()) as store:
+        forget.forget(store, forgetting.text_of("ticket old-14"))
+        states = {name: state_of(store, name) for name in ("old", "older", "new")}
+        decided = trust.last(store)
+        number = session_of(store, "old").number
+        (source,) = store.db.execute(
+            "SELECT number FROM source WHERE session=? AND path<>''", (number,)
+        ).fetchone()
+        store.db.execute(
+            "UPDATE record SET source=?, position=-seq WHERE source IS NULL AND seq > 0", (source,)
+        )
+        store.db.execute("UPDATE snapshot SET session=?", (number,))
+        prune.prune(store, OLD)
+        assert store.verify().good
+        found = store.record(decided)
+        assert found is not None and found[0].body
+        for name, state in states.items():
+            assert state_of(store, name) == state
+            assert state_again(store, name) == state
+
+
 # -- the chain -------------------------------------------------------------------------------------
 
 
