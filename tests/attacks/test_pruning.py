@@ -8,12 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from swapcache.capture import prune
-from swapcache.store import pruning, sessions
 from swapcache.store.store import Store
 from tests.attacks.conftest import ROWS
 from tests.attacks.test_store import foreign_record
 from tests.attacks.world import CANARY, MARK, OWN, THEIRS, World
+from tests.unit.store.pruned import take_all
 
 EN = CANARY["en"]
 
@@ -21,13 +20,7 @@ EN = CANARY["en"]
 def pruned(world: World, store_id: str = "") -> int:
     """The owner prunes every session of a store; gives the number of the record that says so."""
     with contextlib.closing(Store(store_id or world.store)) as store:
-        with store.writing() as writer:
-            everyone = sessions.sessions(store.db)
-            standing = [prune.keep_state(store, writer, session) for session in everyone]
-            seqs = pruning.going(store, [session.number for session in everyone])
-            pruning.take(store, writer, seqs, standing, "a test")
-        assert store.verify().good
-        return store.head()[0]
+        return take_all(store)
 
 
 def words_deleted(world: World) -> None:

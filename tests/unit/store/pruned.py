@@ -8,7 +8,7 @@ from pathlib import Path
 from swapcache import config
 from swapcache.capture import events, prune
 from swapcache.model import Event, Identity, Process, Session
-from swapcache.store import identity, sessions
+from swapcache.store import identity, pruning, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
 from tests.rows import Claude
@@ -75,3 +75,14 @@ def bodies(store: Store, name: str) -> list[bytes]:
     """The bodies of a session's transcript rows that are still there."""
     found = [r for r, _ in store.read(0, 1 << 62) if r.meta.get("session") == name]
     return [r.body for r in found if r.meta["kind"] == "raw" and r.body]
+
+
+def take_all(store: Store) -> int:
+    """Prunes every session, running and newest ones too; gives the number of what says so."""
+    with store.writing() as writer:
+        everyone = sessions.sessions(store.db)
+        standing = [prune.keep_state(store, writer, session) for session in everyone]
+        seqs = pruning.going(store, [session.number for session in everyone])
+        pruning.take(store, writer, seqs, standing, "a test")
+    assert store.verify().good
+    return store.head()[0]
