@@ -9,12 +9,13 @@ that a pruned session's state is afterwards what it was. Never touches a host's 
 from __future__ import annotations
 
 import os
+import sqlite3
 from datetime import UTC, datetime, timedelta
 
 from swapcache.capture import capture, events, story
 from swapcache.errors import NoSpaceError, SealError
-from swapcache.model import SYSTEM, NamedTuple, NewRecord, Record, Session
-from swapcache.store import forgetting, pruning, sessions, times
+from swapcache.model import SYSTEM, NamedTuple, NewRecord, Record, Session, Verdict
+from swapcache.store import database, forgetting, pruning, sessions, times
 from swapcache.store.store import Store, now
 from swapcache.store.taken import Standing
 from swapcache.store.writing import Writer
@@ -64,7 +65,14 @@ class Pruned(NamedTuple):
 
 
 def plan(store: Store, wanted: Wanted) -> list[Part]:
-    """The sessions that go, the oldest first. Reads only."""
+    """The sessions that go, the oldest first. Reads only. Raises StoreError."""
+    try:
+        return _plan(store, wanted)
+    except sqlite3.Error as error:
+        raise database.problem(error, store.directory) from error
+
+
+def _plan(store: Store, wanted: Wanted) -> list[Part]:
     there = _there(store)
     chosen: set[int] = set()
     if wanted.before is not None:
@@ -142,10 +150,7 @@ def _once(store: Store, wanted: Wanted) -> Pruned:
     before = pruning.on_disk(store)
     verdict = store.verify()
     if not verdict.good:
-        raise SealError(
-            f"{store.directory} is {verdict.name} ({verdict.detail}); nothing was pruned; "
-            "run: swapcache trust show"
-        )
+        raise refused(store, verdict)
     parts, records, size = plan(store, wanted), 0, 0
     if parts:
         _room(store, parts)
@@ -161,6 +166,14 @@ def _once(store: Store, wanted: Wanted) -> Pruned:
     if records or store.db.execute("PRAGMA freelist_count").fetchone()[0]:
         forgetting.write_over(store)
     return Pruned(parts, records, size, before, pruning.on_disk(store))
+
+
+def refused(store: Store, verdict: Verdict) -> SealError:
+    """Why nothing is taken out of a store."""
+    return SealError(
+        f"{store.directory} is {verdict.name} ({verdict.detail}); nothing was pruned; "
+        "run: swapcache trust show"
+    )
 
 
 def _room(store: Store, parts: list[Part]) -> None:

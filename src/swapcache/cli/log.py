@@ -49,6 +49,7 @@ def command(
                     "wall": record.meta.get("wall"),
                     "session": keys.get(number),
                     "verified": good,
+                    "pruned": record.pruned,
                     "asked": safe(asked[-1], store) if asked else "",
                     "open_tasks": sum(
                         1 for i in items if i.kind == "task" and i.status in ("open", "active")
@@ -64,7 +65,8 @@ def command(
         emit(entries)
         return
     for entry in entries:
-        mark = "" if entry["verified"] else "  NOT VERIFIED"
+        mark = "  (pruned)" if entry.get("pruned") else ""
+        mark = mark if entry["verified"] else "  NOT VERIFIED"
         asked_text = " ".join(str(entry.get("asked", "")).split())[:70]
         say(
             f"#{entry['record']:<6} {entry.get('wall') or '-':<25} {str(entry['session'])[:8]:<8} "

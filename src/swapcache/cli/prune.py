@@ -106,7 +106,7 @@ def command(
     else:
         stores = [open_selected(agent, workspace, store_id)]
     try:
-        plans = [pruning.plan(store, wanted) for store in stores]
+        plans, failed = _plans(stores, wanted)
         if not as_json:
             for store, parts in zip(stores, plans, strict=True):
                 _show(store, parts)
@@ -116,7 +116,6 @@ def command(
             click.confirm("take them away?", abort=True, err=True)
         if dry_run:
             places = [_planned(s, p, limit) for s, p in zip(stores, plans, strict=True)]
-            failed = None
         else:
             places, failed = _all(stores, wanted)
     finally:
@@ -143,6 +142,22 @@ def _wanted(before: datetime | None, keep: int | None, limit: int | None) -> Wan
             "(--dry-run shows what that is)"
         )
     return Wanted(before, keep, limit, "; ".join(why))
+
+
+def _plans(stores: list[Store], wanted: Wanted) -> tuple[list[list[Part]], StoreError | None]:
+    """What would go in each store: nothing in one that cannot be read or is not proven."""
+    plans: list[list[Part]] = []
+    failed: StoreError | None = None
+    for store in stores:
+        try:
+            verdict = store.check()
+            if not verdict.good:
+                raise pruning.refused(store, verdict)
+            plans.append(pruning.plan(store, wanted))
+        except StoreError as refused:
+            plans.append([])
+            failed = refused
+    return plans, failed
 
 
 def _all(stores: list[Store], wanted: Wanted) -> tuple[list[Place], StoreError | None]:

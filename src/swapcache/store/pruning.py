@@ -24,6 +24,8 @@ from swapcache.store.writing import LEVEL, Writer
 
 ABSENT = -2
 """`chunk` of a record whose body was pruned."""
+YEARS = (1721426.0, 5373484.0)
+"""Days of the Julian calendar that a datetime can hold."""
 
 _GOING = """
  SELECT record.seq AS seq, source.session AS session, record.chunk AS chunk, record.size AS size
@@ -79,8 +81,9 @@ def spans(store: Store) -> dict[int, Span]:
     rows = store.db.execute(
         "SELECT session, min(day), max(day) FROM (SELECT source.session AS session,"
         " julianday(json_extract(record.meta, '$.wall')) AS day"
-        " FROM record JOIN source ON source.number = record.source) WHERE day IS NOT NULL"
-        " GROUP BY session"
+        " FROM record JOIN source ON source.number = record.source) WHERE day BETWEEN ? AND ?"
+        " GROUP BY session",
+        YEARS,
     )
     return {number: Span(first, last) for number, first, last in rows}
 
