@@ -117,7 +117,7 @@ def _free(store: Store) -> set[int]:
     of_key: dict[str, list[int]] = {}
     for session in everyone:
         of_key.setdefault(session.key, []).append(session.number)
-    newest |= {max(numbers) for numbers in of_key.values() if len(numbers) > 1}
+    newest |= {numbers[0] for numbers in of_key.values() if len(numbers) > 1}
     return {
         s.number for s in everyone if s.number not in newest and events.living(store, s) is False
     }

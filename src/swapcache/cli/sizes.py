@@ -13,9 +13,9 @@ import click
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
-AGES = {"d": timedelta(days=1), "w": timedelta(weeks=1)}
+AGES = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?I?B)?", re.IGNORECASE)
-_AGE = re.compile(r"(\d{1,5})([dw])")
+_AGE = re.compile(r"(\d{1,5})([hdw])")
 
 
 def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -30,7 +30,7 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int |
 
 
 def since(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """A moment in the past: `90d`, `12w` before now, or a date. A callback of an option."""
+    """A moment in the past: `12h`, `90d`, `12w` before now, or a date. A callback of an option."""
     if value is None:
         return None
     found = _AGE.fullmatch(value.strip())

@@ -24,8 +24,8 @@ from swapcache.store.writing import LEVEL, Writer
 
 ABSENT = -2
 """`chunk` of a record whose body was pruned."""
-YEARS = (1721426.0, 5373484.0)
-"""Days of the Julian calendar that a datetime can hold."""
+YEAR_1 = 1721426.0
+"""A day of the Julian calendar: no date lies before it."""
 
 _GOING = """
  SELECT record.seq AS seq, source.session AS session, record.chunk AS chunk, record.size AS size
@@ -77,13 +77,18 @@ def costs(store: Store) -> list[Cost]:
 
 
 def spans(store: Store) -> dict[int, Span]:
-    """Times of messages and statements, by session; only sessions that have any."""
+    """Times of messages and statements, by session; only sessions that have any.
+
+    A time that is still to come says nothing.
+    """
     rows = store.db.execute(
-        "SELECT session, min(day), max(day) FROM (SELECT source.session AS session,"
-        " julianday(json_extract(record.meta, '$.wall')) AS day"
-        " FROM record JOIN source ON source.number = record.source) WHERE day BETWEEN ? AND ?"
-        " GROUP BY session",
-        YEARS,
+        "SELECT session, min(day), max(day) FROM"
+        " (SELECT session, julianday(wall) AS day FROM"
+        "  (SELECT source.session AS session, json_extract(record.meta, '$.wall') AS wall"
+        "   FROM record JOIN source ON source.number = record.source)"
+        "  WHERE wall GLOB '[0-9][0-9][0-9][0-9]-*')"
+        " WHERE day BETWEEN ? AND julianday('now') GROUP BY session",
+        (YEAR_1,),
     )
     return {number: Span(first, last) for number, first, last in rows}
 

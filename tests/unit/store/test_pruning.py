@@ -253,6 +253,15 @@ def test_the_age_is_what_the_sealed_records_say(store: Store) -> None:
     assert planned(store, OLD) == ["older", "old"]
 
 
+@pytest.mark.parametrize("wall", ["9999-12-31T23:59:59Z", "2451545", "12345", "now", "-1", "x"])
+def test_a_time_that_is_none_or_to_come_says_nothing(work: Work, wall: str) -> None:
+    work.rows["old"].user("at no time", timestamp=wall)
+    work.event("old")
+    work.turns("new", 2026, 1)
+    with contextlib.closing(work.open()) as store:
+        assert planned(store, OLD) == ["older", "old"]
+
+
 def test_rows_that_are_not_sealed_do_not_steer_what_goes(work: Work) -> None:
     with contextlib.closing(work.open()) as store:
         forget.forget(store, forgetting.text_of("ticket old-14"))
