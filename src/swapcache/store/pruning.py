@@ -133,7 +133,13 @@ def take(store: Store, writer: Writer, seqs: list[int], standing: list[Standing]
     ).fetchone()
     said = {"ranges": taken.joined([(seq, seq) for seq in seqs]), "states": standing}
     decision = trust.record(
-        trust.PRUNE, now(), count=len(seqs), bytes=int(size), sessions=len(standing), why=why
+        trust.PRUNE,
+        now(),
+        count=len(seqs),
+        bytes=int(size),
+        sessions=len(standing),
+        why=why,
+        owner=store.identity._asdict(),  # whose it is, is then found here, however many follow
     )
     writer.append([decision._replace(body=json.dumps(said, separators=(",", ":")).encode())])
     touched = [

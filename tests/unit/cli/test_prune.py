@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,23 @@ import pytest
 from click.testing import CliRunner, Result
 
 from swapcache import hook, paths
+from swapcache.capture import story
+from swapcache.capture.corroborate import corroborate
 from swapcache.cli import group, prune, status
 from swapcache.cli.sizes import size, words
+from swapcache.store import identity, pruning, sessions
 from swapcache.store.store import Store
+from tests import databases as made
+from tests.unit.cli.test_import import BELOW, READERS
 from tests.unit.store.making import raw
-from tests.unit.store.pruned import Work, bodies, session_of
+from tests.unit.store.pruned import Work, bodies, session_of, take_all
 
 YEAR = "2026-01-01"
+DATABASES = {
+    "openclaw": ".openclaw/agents/main/agent/openclaw-agent.sqlite",
+    "opencode": ".local/share/opencode/opencode.db",
+    "hermes": ".hermes/state.db",
+}
 
 
 def run(*arguments: str, given: str | None = None, code: int = 0) -> Result:
@@ -194,3 +205,57 @@ def test_sizes_as_people_read_them() -> None:
         "2.0 MB",
         "3.0 GB",
     ]
+
+
+# -- what hosts wrote before -----------------------------------------------------------------------
+
+
+def test_an_import_after_a_pruning_adds_nothing(home: Path, project: Path) -> None:
+    """Every kind of host: transcripts and databases."""
+    every_host(home)
+    imported("import", "--all")
+    states: dict[tuple[str, int], str] = {}
+    stores = [name for name, _ in identity.listing()]
+    assert len(stores) == len(BELOW) + len(DATABASES)
+    for name in stores:
+        with contextlib.closing(Store(name)) as store:
+            take_all(store)
+            for session in sessions.sessions(store.db):
+                row = sessions.load_state(store.db, store.keys, session.number)
+                assert row is not None
+                states[name, session.number] = row[1]
+    heads = [status_of(name) for name in stores]
+    again = imported("import", "--all")
+    assert [host["new"] for host in again["hosts"].values()] == [0] * len(again["hosts"])
+    assert [status_of(name) for name in stores] == heads
+    for (name, number), state in states.items():
+        with contextlib.closing(Store(name)) as store:
+            store.db.execute("DELETE FROM state")
+            told = story.refold(store, sessions.session(store.db, number))
+            assert told.whole and told.fold.dump() == state
+            assert corroborate(store).differing == 0
+
+
+def imported(*arguments: str) -> Any:
+    """What an import tells; some of the transcripts are damaged."""
+    done = CliRunner().invoke(group, [*arguments, "--json"])
+    return json.loads(done.stdout)
+
+
+def status_of(name: str) -> tuple[int, int]:
+    """Rows of transcripts, and those that lie there."""
+    with contextlib.closing(Store(name)) as store:
+        size = pruning.size(store)
+        rows = store.db.execute("SELECT count(*) FROM record WHERE source > 0").fetchone()
+        return int(rows[0]), size.pruned_records
+
+
+def every_host(home: Path) -> None:
+    """A history of every host."""
+    for host, place in BELOW.items():
+        (home / place).mkdir(parents=True)
+        for path in READERS.glob(f"{host}*/*.jsonl"):
+            shutil.copy(path, home / place / f"{path.parent.name}.jsonl")
+    for host, place in DATABASES.items():
+        (home / place).parent.mkdir(parents=True)
+        made.build(home / place, host)
