@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from swapcache import paths
+from swapcache import config, paths
 from swapcache.capture import capture, forget, process, prune, story
 from swapcache.capture.corroborate import corroborate
 from swapcache.errors import BusyError, NoSpaceError, SealError
-from swapcache.model import Message
+from swapcache.model import Event, Message
 from swapcache.store import forgetting, pruning, reseal, seal, sessions, taken, trust
 from swapcache.store.store import Store, now
+from swapcache.wake import scene, wake
 from tests.unit.store.pruned import OLD, Work, bodies, session_of, state_of
 
 
@@ -99,6 +100,29 @@ def test_a_pruned_session_is_told_as_before_without_its_state_row(store: Store) 
         assert state_again(store, name) == state
         current = capture.current(store, session_of(store, name), None)
         assert current.whole and current.fold.dump() == state
+
+
+def test_a_next_session_is_told_the_same(store: Store) -> None:
+    before = {name: scene.known(store, session_of(store, name)) for name in ("old", "new")}
+    assert all(known.state.items for known in before.values())
+    prune.prune(store, OLD)
+    for name, known in before.items():
+        assert scene.known(store, session_of(store, name)) == known
+
+
+def test_what_was_pruned_is_not_looked_for_while_no_body_is_missing(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(work.open()) as store:
+        prune.prune(store, OLD)
+    monkeypatch.setattr(Store, "taken", lambda self: pytest.fail("it was read"))
+    work.turns("old", 2027, 1)
+    work.turns("new", 2026, 1)
+    with contextlib.closing(work.open()) as store:
+        event = Event("claude-code", "start", work.owner, "next", "next", "", "crash")
+        ages = config.DEFAULTS["wake"] | {"expire_days": 9999}
+        told = wake.start(store, event, config.DEFAULTS | {"wake": ages})
+        assert told.form == "full" and "new: request" in told.text
 
 
 def test_an_old_snapshot_is_made_where_none_holds_the_last_state(work: Work) -> None:
