@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from swapcache import config
+from swapcache.cli import sizes
 from swapcache.cli.options import emit, over, say, words
 from swapcache.hosts import history
 from swapcache.hosts.history import Listing, Past, Taken
@@ -100,7 +101,7 @@ class Work:
         def step(size: int) -> None:
             done = self._read + min(size, past.size)
             share = f"{done * 100 // self._size} % " if self._size else ""
-            self._tell(f"{share}{number} of {len(self.wanted)} sessions, {megabytes(done)}")
+            self._tell(f"{share}{number} of {len(self.wanted)} sessions, {sizes.words(done)}")
 
         try:
             taken = history.take(past, self._stores, self._settings, step)
@@ -184,8 +185,3 @@ def _json(one: Sum) -> dict[str, Any]:
 def _aligned(rows: list[list[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows]
-
-
-def megabytes(size: int) -> str:
-    """A size for people."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

@@ -6,17 +6,18 @@ import hashlib  # noqa: F401 - loaded first: swapcache.digest takes OpenSSL's wh
 import os
 import sys
 import time
+from datetime import datetime
 from typing import Any
 
 import click
 
 from swapcache import paths
-from swapcache.cli.imported import Work, megabytes, report
+from swapcache.cli import sizes
+from swapcache.cli.imported import Work, report
 from swapcache.cli.options import emit, json_option, words
-from swapcache.errors import NoSpaceError, SelectionError
+from swapcache.errors import NoSpaceError
 from swapcache.hosts import history, known, locate
 from swapcache.hosts.history import Listing, Past
-from swapcache.store import times
 from swapcache.store.store import now
 
 SINCE = "30d"
@@ -24,8 +25,6 @@ SHARE = 0.6
 """Bytes of a store for each byte of transcripts, at most as a rule (docs/benchmarks.md)."""
 MARGIN = 64 << 20
 STOPPED = 130
-DAY_S = 86400
-UNITS = {"h": 3600, "d": DAY_S, "w": 7 * DAY_S}
 
 
 @click.command(name="import")
@@ -36,6 +35,7 @@ UNITS = {"h": 3600, "d": DAY_S, "w": 7 * DAY_S}
     "--since",
     default=SINCE,
     show_default=True,
+    callback=sizes.since,
     help="Sessions written since: 12h, 30d, 8w, or a date like 2026-11-01.",
 )
 @click.option("--all", "everything", is_flag=True, help="Sessions of any age.")
@@ -47,7 +47,7 @@ UNITS = {"h": 3600, "d": DAY_S, "w": 7 * DAY_S}
 @json_option
 def command(
     hosts: tuple[str, ...],
-    since: str,
+    since: datetime,
     everything: bool,
     dry_run: bool,
     follow: bool,
@@ -59,7 +59,7 @@ def command(
     It may be stopped and called again: it goes on where it was, and what is there already is not
     stored twice. Exit code 1 when something could not be read, 130 when it was stopped.
     """
-    oldest = 0.0 if everything else _since(since)
+    oldest = 0.0 if everything else since.timestamp()
     chosen = hosts or known.NAMES
     began = time.time_ns()
     before = {host: locate.stamps(host) for host in chosen} if follow else {}
@@ -93,20 +93,6 @@ def _any(listed: Listing) -> bool:
     return bool(listed.past or listed.unread)
 
 
-def _since(text: str) -> float:
-    """Unix time of the oldest session that is wanted. Raises SelectionError."""
-    number, unit = text[:-1], text[-1:]
-    if number.isdigit() and unit in UNITS:
-        return time.time() - int(number) * UNITS[unit]
-    seconds = times.seconds(text)
-    if not seconds:
-        raise SelectionError(
-            f"--since {text} is no time; give a number with h, d or w (30d), or a date "
-            "(2026-11-01); --all takes sessions of any age"
-        )
-    return seconds
-
-
 # -- before ----------------------------------------------------------------------------------------
 
 
@@ -134,7 +120,7 @@ def _announce(found: dict[str, Listing], wanted: list[Past], left: dict[str, int
         if any(not past.size for past in mine):
             size += sum(listed.databases.values())
         total += size
-        words(f"{host}: {len(mine)} sessions, {megabytes(size)} of transcripts")
+        words(f"{host}: {len(mine)} sessions, {sizes.words(size)} of transcripts")
     for why, text in (
         ("older", "sessions are older (--all, --since)"),
         ("of sub-agents", "transcripts of sub-agents (their parents hold what came of them)"),
@@ -145,7 +131,7 @@ def _announce(found: dict[str, Listing], wanted: list[Past], left: dict[str, int
     need = int(total * SHARE)
     if wanted:
         words(
-            f"at most about {megabytes(need)} of disk in {paths.stores_dir()}, less what is there"
+            f"at most about {sizes.words(need)} of disk in {paths.stores_dir()}, less what is there"
         )
     return need
 
@@ -159,7 +145,7 @@ def _room(need: int) -> None:
     free = disk.f_bavail * disk.f_frsize
     if free < need + MARGIN:
         raise NoSpaceError(
-            f"{place} has {megabytes(free)} free, and about {megabytes(need)} may be needed; "
+            f"{place} has {sizes.words(free)} free, and about {sizes.words(need)} may be needed; "
             "nothing was imported: make room, or take less with --since or --host"
         )
 
