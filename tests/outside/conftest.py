@@ -1,6 +1,8 @@
 """What the outside suites found is printed as tables, so that a log of CI holds it."""
 
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,12 @@ def table() -> Table:
         TABLES.setdefault(title, []).append(cells)
 
     return add
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The suites leave their temporary directories behind: here they go with the test's own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.fixture(autouse=True)
