@@ -12,7 +12,7 @@ from swapcache.model import Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from typing import Any
 
 BLOCK = 1 << 20
@@ -48,7 +48,7 @@ def read(file: int, start: int, limit: int) -> tuple[list[Row], int, int, bool]:
     return rows, start + end, max(0, size - start - end), start + len(data) < size
 
 
-def split(start: int, raw: bytes, before: "Sequence[Row]" = ()) -> list[Row]:
+def split(start: int, raw: bytes, before: "Iterable[Row]" = ()) -> list[Row]:
     """The rows of one line: one, or several when records or fragments are glued together.
 
     `before` are rows of the same source: they show what a whole record looks like there.
@@ -79,7 +79,7 @@ def _first_record(raw: bytes) -> "tuple[int, dict[str, Any]] | None":
     return None
 
 
-def _torn(start: int, raw: bytes, reason: str, before: "Sequence[Row]") -> list[Row]:
+def _torn(start: int, raw: bytes, reason: str, before: "Iterable[Row]") -> list[Row]:
     """A damaged line: whole, or a torn fragment and the whole record glued to it."""
     for at in _glued_at(raw):
         glued, _ = _parse(raw[at:])
@@ -96,7 +96,7 @@ def _stands_alone(torn: bytes) -> bool:
     return begun and not torn.rstrip(_BLANK).endswith((b":", b",", b"["))
 
 
-def _looks_like(value: "dict[str, Any]", before: "Sequence[Row]") -> bool:
+def _looks_like(value: "dict[str, Any]", before: "Iterable[Row]") -> bool:
     return any(row.value is not None and row.value.keys() == value.keys() for row in before)
 
 

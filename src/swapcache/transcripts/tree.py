@@ -102,10 +102,13 @@ class Tree:
         self.leaf, self._at = place.id, key
         return key
 
-    def back(self, step: Back) -> None:
-        """The host went back; what it left counts no more. Only in a format without links."""
+    def back(self, step: Back) -> bool:
+        """The host went back; what it left counts no more. Only in a format without links.
+
+        False when not all that it went back behind is known.
+        """
         cut, turns = "", step.turns
-        for key in self._way():
+        for key in self.way():
             if step.before and _id(key) == step.before:
                 cut = key  # a row that was told anew keeps its first place
             elif turns > 0 and key in self._asks:
@@ -113,8 +116,9 @@ class Tree:
         if cut:
             self._at = self._parents[cut]
             self.leaf = self._at if self._at == self._begin else _id(self._at)
+        return bool(cut) and turns <= 0
 
-    def _way(self) -> list[str]:
+    def way(self) -> list[str]:
         """Keys from the newest row of the branch to a root."""
         on: dict[str, None] = {}
         at = self._at
@@ -125,7 +129,7 @@ class Tree:
 
     def left(self) -> frozenset[str]:
         """Keys of the rows that are on no way from the leaf to a root."""
-        return frozenset(self._parents.keys() - set(self._way()))
+        return frozenset(self._parents.keys() - set(self.way()))
 
 
 def _id(key: str) -> str:

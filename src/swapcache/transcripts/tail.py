@@ -1,0 +1,105 @@
+"""The last messages of a transcript, without reading what is before them.
+
+Owns the ways to a transcript's end: a file's, a compressed one's, a database's. Promises the last
+of the messages that a reading of the whole transcript takes, damaged or not: what the host went
+back behind is not among them, and what it told again counts once. Nothing is passed over without
+its class; damage is never an error, and what of it lies before the oldest message is not looked
+for. Never writes to the source, and never changes a message.
+"""
+
+from __future__ import annotations
+
+import os
+
+from swapcache.errors import FormatError
+from swapcache.model import Damage, Message, NamedTuple
+from swapcache.store import files
+from swapcache.transcripts import backwards, formats, lines
+from swapcache.transcripts.window import Told, Window
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from swapcache.transcripts.backwards import Backwards
+    from swapcache.transcripts.formats import Format
+
+DIALOGUE = ("request", "reply", "partial")
+BEGINNING = 64 << 10
+"""In so much of a file's beginning its format is looked for."""
+SNIFFED = 256
+"""Of so many rows at its end it is known when the beginning tells nothing."""
+
+
+class Tail(NamedTuple):
+    """The end of a transcript."""
+
+    messages: tuple[Told, ...]
+    """The oldest first."""
+    format: str
+    """Empty for a transcript without rows."""
+    lost: tuple[Damage, ...] = ()
+    """What could not be read, from the oldest of these messages on."""
+    skipped: dict[str, int] = {}  # noqa: RUF012 - nobody writes to it
+    """Rows from there on that are none of them, by class: the kind of message, or why none."""
+    gap: bool = False
+    """A row behind the oldest hangs on one that is not there; the one before it stands for it."""
+    whole: bool = True
+    """Nothing is before them: the transcript's beginning was reached."""
+    read: int = 0
+    """Bytes that were read; of a database the rows' bytes."""
+    pending: int = 0
+    """Bytes at the end that are no whole row yet: their writer may be at work."""
+
+
+def said(message: Message) -> bool:
+    """True for what counts as a message of the conversation."""
+    return message.kind in DIALOGUE and not message.sidechain
+
+
+def last(path: str, wanted: int, format: str = "", keep: Callable[[Message], bool] = said) -> Tail:
+    """The last `wanted` messages of a transcript that `keep` takes.
+
+    Raises SourceError (missing, not a file, no permission), FormatError (no transcript).
+    """
+    file = files.open_regular(path)
+    try:
+        return _of_bytes(backwards.of_file(file), path, wanted, format, keep)
+    finally:
+        os.close(file)
+
+
+def _of_bytes(
+    source: Backwards, path: str, wanted: int, format: str, keep: Callable[[Message], bool]
+) -> Tail:
+    reader = formats.by_name(format) if format else _sniffed(source, path)
+    if reader is None:
+        return Tail((), "", read=source.read, pending=source.pending)
+    window = Window(reader, wanted, keep, source.mention)
+    for row, size in source.rows():
+        if window.add(row, size):
+            break
+    taken = window.taken()
+    return Tail(
+        taken.messages,
+        reader.name,
+        taken.lost,
+        taken.skipped,
+        taken.gap,
+        len(taken.messages) < wanted,
+        source.read,
+        source.pending,
+    )
+
+
+def _sniffed(source: Backwards, path: str) -> Format | None:
+    """The format by the file's beginning, else by its end; None without a row.
+
+    Raises FormatError.
+    """
+    head = source.bytes_at(BEGINNING, 0).split(b"\n")
+    try:
+        return formats.sniff([row for line in head for row in lines.split(0, line)], path)
+    except FormatError:
+        rows = [row for _, (row, _) in zip(range(SNIFFED), source.rows(), strict=False)]
+        return formats.sniff(rows, path) if rows else None

@@ -1,0 +1,238 @@
+"""The end of a transcript as far as it was read, and whether that is enough.
+
+Owns which of its rows are taken. Promises that rows which are read later, from before it, change
+nothing of what was found enough, unless a parent lies more than REACH bytes before it. Never reads.
+"""
+
+from __future__ import annotations
+
+from swapcache.model import Damage, Message, NamedTuple, Row
+from swapcache.transcripts.tree import Back, Place, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from swapcache.transcripts.formats import Format
+
+    Search = Callable[[Iterable[bytes], int, int], int]
+    """Gives where the nearest of some words stands before a place within a reach, or -1."""
+
+REACH = 64 << 20
+"""So far back it is looked for a parent, or for what a step back names; then it counts as lost."""
+AROUND = 64
+"""A host that goes back to a row may have told it anew: so many rows before it are looked at."""
+BEHIND = 1 << 20
+"""So many bytes before a root are looked at for rows that hang nowhere."""
+LEFT = "on a branch that was left"
+AGAIN = "told again"
+NONE = "no message"
+BLANK = "blank"
+LOST = "lost"
+CHILD = "a child agent's"
+
+
+class Told(NamedTuple):
+    """A message and where its row begins."""
+
+    start: int
+    message: Message
+
+
+class Entry(NamedTuple):
+    """A row that was read; the newest has number 0."""
+
+    start: int
+    place: Place | Back | None
+    message: Message | None
+    label: str
+    damage: Damage | None
+
+
+class Taken(NamedTuple):
+    """What is taken of the rows so far."""
+
+    messages: tuple[Told, ...]
+    """The oldest first."""
+    lost: tuple[Damage, ...]
+    skipped: dict[str, int]
+    gap: bool
+    decided: bool
+    """Every step back found what it went behind, and the oldest message is told nowhere else."""
+    rooted: bool
+    """Its branch begins with a root: there is nothing before it."""
+
+
+class Window:
+    """Rows from a transcript's end on."""
+
+    def __init__(
+        self, reader: Format, wanted: int, keep: Callable[[Message], bool], search: Search | None
+    ) -> None:
+        self._reader, self._wanted, self._keep, self._search = reader, wanted, keep, search
+        self._entries: list[Entry] = []
+        self._bytes = 0
+        self._open: dict[str, int] = {}
+        """Ids that rows name and that were not read yet, and by how many they are named."""
+        self._behind: set[str] = set()
+        """Those among them that a step back names."""
+        self._first = Place("", None, None)
+        """The place of the oldest row that has one."""
+        self._oldest = -1
+        """Its number."""
+        self._kept, self._goal, self._rows, self._until = 0, wanted, 0, 1 << 62
+        """Messages so far; how many, how many rows, and down to where they are looked at next."""
+        self._deadline = self._root = 0
+
+    def add(self, row: Row, size: int) -> bool:
+        """The row before those that are known; True when no more are needed."""
+        entry = self._entry(row, size)
+        self._entries.append(entry)
+        self._bytes += size
+        root = self._note(entry.place)
+        if entry.message is not None and self._keep(entry.message):
+            self._kept += 1
+        if root and len(self._entries) >= self._rows and self.taken().rooted:
+            self._root = self._root or self._bytes + BEHIND
+        if self._root and self._bytes >= self._root:
+            return True
+        due = self._kept >= self._goal and len(self._entries) >= self._rows
+        return due and entry.start <= self._until and self._enough(entry.start)
+
+    def _entry(self, row: Row, size: int) -> Entry:
+        damage = Damage(row.start, size, row.reason) if row.reason else None
+        if row.value is None:
+            return Entry(row.start, None, None, LOST if row.reason else BLANK, damage)
+        message = self._reader.message(row.value)
+        place = self._reader.place(row.value) if self._reader.place else None
+        if message is None:
+            return Entry(row.start, place, None, NONE, damage)
+        label = CHILD if message.sidechain else message.kind
+        return Entry(row.start, place, message, label, damage)
+
+    def _note(self, place: Place | Back | None) -> bool:
+        """What the row settles and what it asks for; True for a root."""
+        if place is None:
+            return False
+        if isinstance(place, Back):
+            if place.before:
+                self._open[place.before] = 1
+                self._behind.add(place.before)
+            return False
+        if self._open.pop(place.id, 0) and place.id in self._behind:
+            self._behind.remove(place.id)
+            self._rows = max(self._rows, len(self._entries) + AROUND)
+        if place.parent:
+            self._open[place.parent] = self._open.get(place.parent, 0) + 1
+        if place.parent is not None:
+            self._first, self._oldest = place, len(self._entries) - 1
+        return place.parent == "" and place.leaf == place.id
+
+    def _undecided(self) -> list[str]:
+        """The ids that have to be found, or to be given up.
+
+        The oldest row hangs on something before it, whatever that is, so its parent need not be
+        known; unless it must be the newest one there for the row to count.
+        """
+        first, found = self._first, list(self._open)
+        plain = first.leads and first.leaf in (first.id, None)
+        if plain and first.parent and self._open.get(first.parent) == 1:
+            found.remove(first.parent)
+        return found
+
+    def _enough(self, start: int) -> bool:
+        missing = self._undecided()
+        if missing and self._search is not None:
+            found = self._search([name.encode("utf-8", "replace") for name in missing], start, REACH)
+            if found >= 0:
+                self._until = found
+                return False
+        elif missing:
+            self._deadline = self._deadline or self._bytes + REACH
+            if self._bytes < self._deadline:
+                return False
+        for name in missing:
+            del self._open[name]
+        taken = self.taken()
+        if len(taken.messages) >= self._wanted and taken.decided:
+            return True
+        self._goal = self._kept + max(0, self._wanted - len(taken.messages))
+        self._rows = len(self._entries) * 5 // 4 + 1
+        return False
+
+    def taken(self) -> Taken:
+        """The messages on the branch that the host goes on with."""
+        way = _Way(self._entries)
+        messages, lost, skipped = list[Told](), list[Damage](), dict[str, int]()
+        number = -1
+        for number, entry in enumerate(self._entries):
+            if entry.damage is not None:
+                lost.append(entry.damage)
+            label = way.label(number, entry)
+            if not label and entry.message is not None and self._keep(entry.message):
+                messages.append(Told(entry.start, entry.message))
+                if len(messages) == self._wanted:
+                    break
+                continue
+            label = label or entry.label
+            skipped[label] = skipped.get(label, 0) + 1
+        alone = len(messages) < self._wanted or number < self._oldest or self._oldest < 0
+        return Taken(
+            tuple(reversed(messages)),
+            tuple(reversed(lost)),
+            skipped,
+            way.gap(number),
+            way.decided and alone,
+            way.rooted,
+        )
+
+
+class _Way:
+    """Which rows are on the branch that the host goes on with."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        tree, self.decided = Tree(), True
+        self._keys: list[str] = []
+        self._gaps: list[tuple[int, str]] = []
+        """(number, key) of rows whose parent is not there."""
+        holders: dict[str, int] = {}
+        roots: set[str] = set()
+        known: set[str] = set()
+        for number in range(len(entries) - 1, -1, -1):
+            _, place, message, _, _ = entries[number]
+            if isinstance(place, Back):
+                found = tree.back(place)
+                self.decided = self.decided and (found or not place.turns)
+                self._keys.append("")
+                continue
+            asks = message is not None and message.kind == "request"
+            key, _ = tree.take(place, asks)
+            self._keys.append(key)
+            if place is None or not key:
+                continue
+            if place.parent is None:
+                holders[key] = number  # the newest telling knows most
+                continue
+            holders.setdefault(key, number)
+            if place.parent == "":
+                roots.add(key)
+            elif place.parent not in known and known:
+                self._gaps.append((number, key))
+            known.add(key)
+        self._keys.reverse()
+        self._holders, self._left = holders, tree.left()
+        way = tree.way()
+        self.rooted = bool(way) and way[-1] in roots
+
+    def label(self, number: int, entry: Entry) -> str:
+        """Why a row's message is not taken, as far as that is the branch's doing; or empty."""
+        key = self._keys[number]
+        if entry.message is None or not key:
+            return ""
+        if key in self._left:
+            return LEFT
+        return "" if self._holders[key] == number else AGAIN
+
+    def gap(self, oldest: int) -> bool:
+        """True when a row behind that one hangs on nothing that is there."""
+        return any(at < oldest and key not in self._left for at, key in self._gaps)

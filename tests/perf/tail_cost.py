@@ -1,0 +1,260 @@
+"""Measures the end of a transcript: its last 20 messages, of files of growing size, in one run.
+
+    python -m tests.perf.tail_cost [--runs N] [--sizes MB,MB] [--json]
+
+B1 is the same interpreter with -I -S importing sqlite3, json, hashlib, hmac and zlib. Every row is
+a process of its own: CPU is its user and system time, memory its largest resident set (wait4), the
+median over runs that alternate between the rows, so that the machine's drift meets all of them
+alike. The files are written in full, in the form of pi and OpenClaw (requests, answers with tool
+calls, results of some KB), and are gone afterwards. node reads all of them: its own process of 46 MB
+is in its figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import swapcache
+from tests.perf.hook_cost import B1, PROSE
+
+WANTED = 20
+CPU_MS = 10.0
+"""What a reading may cost over B1."""
+RSS_MB = 30.0
+FLAT, FLAT_MS = 1.3, 2.0
+"""The largest file may cost so many times the smallest, and so many ms more."""
+SIZES = (10, 200, 1000)
+TAIL = (
+    "import sys; sys.path.insert(0, sys.argv[1]); import sqlite3, json, hashlib, hmac, zlib;"
+    "from swapcache.transcripts import tail; t = tail.last(sys.argv[2], int(sys.argv[3]));"
+    "assert len(t.messages) == int(sys.argv[3]), t; print(t.read)"
+)
+NODE_ALL = """
+const rows = require('fs').readFileSync(process.argv[1], 'utf8').split('\\n');
+const found = [];
+for (const row of rows) { try { const v = JSON.parse(row);
+  if (v.type === 'message' && v.message.role !== 'toolResult') found.push(v); } catch {} }
+console.log(found.slice(-20).length);
+"""
+NODE_LINES = """
+const rows = require('readline').createInterface({
+  input: require('fs').createReadStream(process.argv[1]), crlfDelay: Infinity });
+const found = [];
+rows.on('line', (row) => { try { const v = JSON.parse(row);
+  if (v.type === 'message' && v.message.role !== 'toolResult') found.push(v);
+  if (found.length > 20) found.shift(); } catch {} });
+rows.on('close', () => console.log(found.length));
+"""
+
+
+class Taken(NamedTuple):
+    """What one process took."""
+
+    cpu_ms: float
+    rss_mb: float
+    out: str
+    failed: bool
+
+
+def run(argv: list[str]) -> Taken:
+    """One process."""
+    reading, writing = os.pipe()
+    quiet = os.open(os.devnull, os.O_RDWR)
+    actions = [(os.POSIX_SPAWN_DUP2, quiet, 0), (os.POSIX_SPAWN_DUP2, writing, 1)]
+    actions.append((os.POSIX_SPAWN_DUP2, quiet, 2))
+    pid = os.posix_spawn(argv[0], argv, dict(os.environ), file_actions=actions)
+    os.close(writing)
+    os.close(quiet)
+    with open(reading, "rb") as pipe:
+        out = pipe.read().decode().strip()
+    _, status, usage = os.wait4(pid, 0)
+    cpu = (usage.ru_utime + usage.ru_stime) * 1000
+    return Taken(cpu, usage.ru_maxrss / 1024, out, os.waitstatus_to_exitcode(status) != 0)
+
+
+# -- transcripts -----------------------------------------------------------------------------------
+
+
+def turn(number: int) -> list[bytes]:
+    """Eight rows: a request, three tool calls with results of some KB, an answer."""
+    rows, base = [], number * 8
+    for step in range(8):
+        key, parent = f"{base + step:08x}", f"{base + step - 1:08x}" if base + step else None
+        words = " ".join(PROSE[(number * 7 + step * 3 + i * i) % len(PROSE)] for i in range(60))
+        if step == 0:
+            inner = {"role": "user", "content": [{"type": "text", "text": f"task {number}. {words}"}]}
+        elif step == 7:
+            inner = {"role": "assistant", "content": [{"type": "text", "text": words}]}
+        elif step % 2:
+            call = {"type": "toolCall", "id": f"call_{key}", "name": "bash"}
+            call |= {"arguments": {"command": f"make step-{step}"}}  # type: ignore[dict-item]
+            inner = {"role": "assistant", "content": [{"type": "text", "text": words[:80]}, call]}
+        else:
+            text = f"step {step} of {number}\n" + words * (3 + (number + step) % 15)
+            inner = {"role": "toolResult", "toolCallId": f"call_{parent}", "toolName": "bash"}
+            inner |= {"content": [{"type": "text", "text": text}], "isError": False}  # type: ignore[dict-item]
+        row = {"type": "message", "id": key, "parentId": parent}
+        row |= {"timestamp": "2026-11-30T12:00:00.000Z", "message": inner}  # type: ignore[dict-item]
+        rows.append(json.dumps(row, separators=(",", ":")).encode() + b"\n")
+    return rows
+
+
+HEADER = b'{"type":"session","version":3,"id":"s1","timestamp":"2026-11-30T12:00:00.000Z","cwd":"/p"}\n'
+
+
+class Turns:
+    """Rows without an end, made fast: the numbers of one turn are put into ready ones."""
+
+    def __init__(self) -> None:
+        self._made = [b"".join(turn(n)) for n in range(1, 16)]
+        self._number = 0
+
+    def next(self) -> bytes:
+        """The rows of the next turn, hanging on those before."""
+        kind = self._number % 15
+        data, base = self._made[kind], (kind + 1) * 8
+        for step in range(-1, 8):
+            old, new = f"{base + step:08x}".encode(), f"{0x10000000 + self._number * 8 + step:08x}"
+            data = data.replace(b'"' + old + b'"', b'"' + new.encode() + b'"')
+            data = data.replace(b"call_" + old, b"call_" + new.encode())
+        self._number += 1
+        return data
+
+
+def write(path: Path, size_mb: float) -> Path:
+    """A transcript of about that size."""
+    turns, size = Turns(), 0
+    with path.open("wb", buffering=4 << 20) as file:
+        file.write(HEADER)
+        while size < size_mb * 1e6:
+            size += file.write(turns.next())
+    return path
+
+
+def add_line(path: Path, size_mb: float) -> Path:
+    """One line of that size behind what is there: a tool's result."""
+    with path.open("ab") as file:
+        file.write(b'{"type":"message","id":"ffffffff","parentId":"00000000","message":{"role":')
+        file.write(b'"toolResult","toolCallId":"c","content":[{"type":"text","text":"')
+        for _ in range(int(size_mb)):
+            file.write(b"x" * 1_000_000)
+        file.write(b'"}]}}\n')
+    return path
+
+
+def add_noise(path: Path, size_mb: float) -> Path:
+    """Tools' results of 4 KB and nothing else behind what is there."""
+    words, parent = " ".join(PROSE) * 8, path.read_bytes()[-20000:].rpartition(b'"id":"')[2][:8]
+    with path.open("ab", buffering=4 << 20) as file:
+        for number in range(int(size_mb * 1e6 / 4400)):
+            key = f"e{number:07x}".encode()
+            text = (words * 2)[: 4200 - number % 9].encode()
+            file.write(b'{"type":"message","id":"%b","parentId":"%b",' % (key, parent))
+            file.write(b'"message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text",')
+            file.write(b'"text":"%b"}]}}\n' % text)
+            parent = key
+    return path
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def prepare(folder: Path, sizes: tuple[float, ...], noise_mb: float) -> dict[str, Path]:
+    """The files, by what the table calls them."""
+    found = {f"{size:g} MB": write(folder / f"{size:g}.jsonl", size) for size in sizes}
+    line = add_line(write(folder / "line.jsonl", sizes[0]), noise_mb)
+    found[f"one line of {noise_mb:g} MB at its end"] = line
+    noise = add_noise(write(folder / "noise.jsonl", sizes[0]), noise_mb)
+    found[f"{noise_mb:g} MB of results at its end"] = noise
+    return found
+
+
+def measure(files: dict[str, Path], runs: int, node_runs: int) -> dict[str, dict[str, float]]:
+    """All rows of the table."""
+    python, package = sys.executable, str(Path(swapcache.__file__).parents[1])
+    node = shutil.which("node") if node_runs else None
+    rows = {"B1": [python, "-I", "-S", "-c", B1]}
+    for name, path in files.items():
+        rows[name] = [python, "-I", "-S", "-c", TAIL, package, str(path), str(WANTED)]
+    samples: dict[str, list[Taken]] = {}
+    for number in range(runs + 1):
+        for name, argv in rows.items():
+            taken = run(argv)
+            if number:
+                samples.setdefault(name, []).append(taken)
+    for _ in range(node_runs if node else 0):
+        for name, path in files.items():
+            for how, script in (("node readFile", NODE_ALL), ("node readline", NODE_LINES)):
+                if path.suffix == ".jsonl":
+                    taken = run([str(node), "-e", script, str(path)])
+                    samples.setdefault(f"{how}, {name}", []).append(taken)
+    return table(samples, files)
+
+
+def table(samples: dict[str, list[Taken]], files: dict[str, Path]) -> dict[str, dict[str, float]]:
+    """Medians."""
+    base = statistics.median(taken.cpu_ms for taken in samples["B1"])
+    rows = {}
+    for name, found in samples.items():
+        cpu = statistics.median(taken.cpu_ms for taken in found)
+        rows[name] = {
+            "cpu_ms": round(cpu, 1),
+            "over_ms": round(cpu - base, 1),
+            "rss_mb": round(max(taken.rss_mb for taken in found), 1),
+            "read_kb": round(int(found[0].out) / 1000) if name in files else 0,
+            "failed": sum(taken.failed for taken in found),
+        }
+    return rows
+
+
+def over(rows: dict[str, dict[str, float]], sizes: tuple[float, ...]) -> list[str]:
+    """What is over its budget."""
+    names = [f"{size:g} MB" for size in sizes]
+    found = []
+    for name in names:
+        if rows[name]["over_ms"] > CPU_MS:
+            found.append(f"{name}: {rows[name]['over_ms']} ms over B1, {CPU_MS} are allowed")
+        if rows[name]["rss_mb"] > RSS_MB:
+            found.append(f"{name}: {rows[name]['rss_mb']} MB, {RSS_MB} are allowed")
+    small, large = rows[names[0]]["cpu_ms"], rows[names[-1]]["cpu_ms"]
+    if large > FLAT * small + FLAT_MS:
+        found.append(f"{names[-1]} costs {large} ms, {names[0]} costs {small} ms: not flat")
+    return found
+
+
+def main() -> int:
+    """Prints the table; 1 when something is over its budget."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--runs", type=int, default=15)
+    options.add_argument("--node-runs", type=int, default=3)
+    options.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    options.add_argument("--noise", type=float, default=50)
+    options.add_argument("--json", action="store_true")
+    given = options.parse_args()
+    sizes = tuple(float(size) for size in given.sizes.split(","))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(HOME=folder, SWAPCACHE_HOME=f"{folder}/swapcache")
+        rows = measure(prepare(Path(folder), sizes, given.noise), given.runs, given.node_runs)
+    if given.json:
+        print(json.dumps(rows))
+    else:
+        print(f"the last {WANTED} messages of a transcript\n")
+        print("| process | CPU ms | over B1 | peak RSS MB | KB read | failed |")
+        print("|---|---|---|---|---|---|")
+        for name, row in rows.items():
+            print("| " + " | ".join([name, *map(str, row.values())]) + " |")
+    problems = over(rows, sizes)
+    print("".join(f"over budget: {problem}\n" for problem in problems), end="", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
