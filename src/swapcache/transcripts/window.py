@@ -40,12 +40,16 @@ class Told(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row that was read; the newest has number 0."""
+    """What is known of a row that was read; the newest has number 0."""
 
     start: int
     place: Place | Back | None
-    message: Message | None
     label: str
+    """Its kind of message, or why it is none."""
+    spoken: bool
+    """It is a message."""
+    message: Message | None
+    """Only one that may be taken."""
     damage: Damage | None
 
 
@@ -72,8 +76,8 @@ class Window:
         self._reader, self._wanted, self._keep, self._search = reader, wanted, keep, search
         self._entries: list[Entry] = []
         self._bytes = 0
-        self._open: dict[str, int] = {}
-        """Ids that rows name and that were not read yet, and by how many they are named."""
+        self._open: dict[str, list[str]] = {}
+        """Ids that rows name and that were not read yet, and the ids of these rows."""
         self._behind: set[str] = set()
         """Those among them that a step back names."""
         self._first = Place("", None, None)
@@ -90,7 +94,7 @@ class Window:
         self._entries.append(entry)
         self._bytes += size
         root = self._note(entry.place)
-        if entry.message is not None and self._keep(entry.message):
+        if entry.message is not None:
             self._kept += 1
         if root and len(self._entries) >= self._rows and self.taken().rooted:
             self._root = self._root or self._bytes + BEHIND
@@ -102,13 +106,14 @@ class Window:
     def _entry(self, row: Row, size: int) -> Entry:
         damage = Damage(row.start, size, row.reason) if row.reason else None
         if row.value is None:
-            return Entry(row.start, None, None, LOST if row.reason else BLANK, damage)
+            return Entry(row.start, None, LOST if row.reason else BLANK, False, None, damage)
         message = self._reader.message(row.value)
         place = self._reader.place(row.value) if self._reader.place else None
         if message is None:
-            return Entry(row.start, place, None, NONE, damage)
+            return Entry(row.start, place, NONE, False, None, damage)
         label = CHILD if message.sidechain else message.kind
-        return Entry(row.start, place, message, label, damage)
+        kept = message if self._keep(message) else None
+        return Entry(row.start, place, label, True, kept, damage)
 
     def _note(self, place: Place | Back | None) -> bool:
         """What the row settles and what it asks for; True for a root."""
@@ -116,15 +121,14 @@ class Window:
             return False
         if isinstance(place, Back):
             if place.before:
-                self._open[place.before] = 1
+                self._open[place.before] = []
                 self._behind.add(place.before)
             return False
-        if self._open.pop(place.id, 0) and place.id in self._behind:
+        if self._open.pop(place.id, None) is not None and place.id in self._behind:
             self._behind.remove(place.id)
             self._rows = max(self._rows, len(self._entries) + AROUND)
-        if place.parent:
-            self._open[place.parent] = self._open.get(place.parent, 0) + 1
         if place.parent is not None:
+            self._open.setdefault(place.parent or place.id, []).append(place.id)
             self._first, self._oldest = place, len(self._entries) - 1
         return place.parent == "" and place.leaf == place.id
 
@@ -132,18 +136,22 @@ class Window:
         """The ids that have to be found, or to be given up.
 
         The oldest row hangs on something before it, whatever that is, so its parent need not be
-        known; unless it must be the newest one there for the row to count.
+        known; unless it must be the newest one there for the row to count. A row whose parent is
+        not found, or a root, may be one that is told again, so it is looked for too.
         """
         first, found = self._first, list(self._open)
         plain = first.leads and first.leaf in (first.id, None)
-        if plain and first.parent and self._open.get(first.parent) == 1:
+        if plain and first.parent and self._open.get(first.parent) == [first.id]:
             found.remove(first.parent)
         return found
 
     def _enough(self, start: int) -> bool:
+        if not self._first.leads and not self._first.parent:
+            return False  # whether it counts depends on there being a row before it
         missing = self._undecided()
         if missing and self._search is not None:
-            found = self._search([name.encode("utf-8", "replace") for name in missing], start, REACH)
+            words = {*missing, *(name for of in missing for name in self._open[of])}
+            found = self._search([w.encode("utf-8", "replace") for w in words], start, REACH)
             if found >= 0:
                 self._until = found
                 return False
@@ -169,7 +177,7 @@ class Window:
             if entry.damage is not None:
                 lost.append(entry.damage)
             label = way.label(number, entry)
-            if not label and entry.message is not None and self._keep(entry.message):
+            if not label and entry.message is not None:
                 messages.append(Told(entry.start, entry.message))
                 if len(messages) == self._wanted:
                     break
@@ -199,14 +207,13 @@ class _Way:
         roots: set[str] = set()
         known: set[str] = set()
         for number in range(len(entries) - 1, -1, -1):
-            _, place, message, _, _ = entries[number]
+            place, label = entries[number].place, entries[number].label
             if isinstance(place, Back):
                 found = tree.back(place)
                 self.decided = self.decided and (found or not place.turns)
                 self._keys.append("")
                 continue
-            asks = message is not None and message.kind == "request"
-            key, _ = tree.take(place, asks)
+            key, _ = tree.take(place, label == "request")
             self._keys.append(key)
             if place is None or not key:
                 continue
@@ -227,7 +234,7 @@ class _Way:
     def label(self, number: int, entry: Entry) -> str:
         """Why a row's message is not taken, as far as that is the branch's doing; or empty."""
         key = self._keys[number]
-        if entry.message is None or not key:
+        if not entry.spoken or not key:
             return ""
         if key in self._left:
             return LEFT
