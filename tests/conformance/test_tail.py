@@ -5,7 +5,9 @@ The oracle reads forwards, with none of the code that reads backwards.
 """
 
 import json
+import os
 import random
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,12 +16,20 @@ from typing import Any
 import pytest
 
 from swapcache.model import Damage, Message, Row
-from swapcache.transcripts import backwards, formats, lines, tail
+from swapcache.transcripts import backwards, formats, lines, tail, zstd
+from swapcache.transcripts.databases import candidates
 from swapcache.transcripts.tree import Tree
+from tests import databases
 from tests.conformance.test_branches import BRANCHES
 from tests.conformance.test_mutations import mutated
 from tests.conformance.test_readers import FOLDERS, HERE, fixture
 from tests.conformance.test_salvage import DAMAGES
+from tests.databases import HOSTS
+
+if sys.version_info >= (3, 14):
+    from compression import zstd as packer
+else:
+    from backports import zstd as packer
 
 BLOCKS = (1, 7, 61, 300, 4096, 256 << 10)
 WANTED = (1, 2, 3, 5, 8, 13, 100)
@@ -75,8 +85,8 @@ class Oracle:
         expected = self.taken[-wanted:]
         assert [tuple(one) for one in found.messages] == expected
         assert found.whole == (len(expected) < wanted)
-        begin = expected[0][0] if len(expected) == wanted else 0
-        rows = [row for row in self.rows if row.start >= begin]
+        starts = [row.start for row in self.rows]
+        rows = self.rows[starts.index(expected[0][0]) if len(expected) == wanted else 0 :]
         lost = tuple(Damage(row.start, len(row.raw), row.reason) for row in rows if row.reason)
         assert found.lost == lost
         assert sum(found.skipped.values()) + len(expected) == len(rows), "a row without a class"
@@ -166,6 +176,95 @@ def test_A10_a_transcript_that_ends_at_any_row_or_in_it(
 def test_every_kind_of_recording_is_compared() -> None:
     assert len(RECORDED) >= len(FOLDERS) + len(BRANCHES)
     assert (HERE / "readers").exists()
+
+
+# -- compressed files and databases ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [100, 4 << 20])
+@pytest.mark.parametrize(("name", "rows"), RECORDED)
+def test_the_end_of_a_compressed_transcript_is_that_of_the_plain_one(
+    name: str, rows: list[bytes], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "RING", size)
+    monkeypatch.setattr(zstd, "PIECE", 50)
+    monkeypatch.setattr(backwards, "BLOCK", 64)
+    plain, packed = tmp_path / "transcript", tmp_path / "transcript.zst"
+    plain.write_bytes(b"".join(rows))
+    packed.write_bytes(compressed(b"".join(rows)))
+    for wanted in WANTED:
+        found, expected = tail.last(str(packed), wanted), compare(plain, name, wanted)
+        assert found._replace(read=0) == expected._replace(read=0)
+
+
+def compressed(data: bytes) -> bytes:
+    """As OpenClaw compresses."""
+    made: bytes = packer.compress(data)
+    return made
+
+
+@pytest.mark.parametrize("size", [100, 4 << 20])
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_A10_a_compressed_transcript_that_lost_its_end_says_so(
+    folder: Path, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "RING", size)
+    expected, rows = fixture(folder)
+    packed, work = tmp_path / "transcript.zst", packer.ZstdCompressor()
+    half = b"".join(rows[: len(rows) // 2])
+    data = work.compress(half, mode=packer.ZstdCompressor.FLUSH_BLOCK)
+    data += work.compress(b"".join(rows)[len(half) :], mode=packer.ZstdCompressor.FLUSH_FRAME)
+    packed.write_bytes(data[: len(data) - 9])
+    file = zstd.plain_file(os.open(packed, os.O_RDONLY), str(tmp_path), 1 << 30)
+    found, _, _, _ = lines.read(file, 0, 1 << 30)
+    os.close(file)
+    told = tail.last(str(packed), 3, expected["format"])
+    assert "damaged zstd data (its end is missing)" in told.lost[-1].reason
+    told = told._replace(lost=(*told.lost[:-1], told.lost[-1]._replace(reason=found[-1].reason)))
+    Oracle(found, expected["format"], tail.said).judge(told, 3)
+
+
+SESSIONS = [
+    pytest.param(host, path.stem, id=f"{host}-{path.stem}")
+    for host in HOSTS
+    for path in sorted((databases.RECORDED / host).glob("*.sql"))
+]
+
+
+def judged(path: str) -> None:
+    """The end of each of a database's sessions, and all of it."""
+    rows, found = databases.rows_of(path), tail.last(path, 1)
+    for wanted in WANTED:
+        for keep in (tail.said, everything):
+            found = tail.last(path, wanted, found.format, keep)
+            Oracle(rows, found.format, keep).judge(found, wanted)
+
+
+@pytest.mark.parametrize(("host", "name"), SESSIONS)
+def test_the_last_messages_of_a_session_in_a_database_are_those_of_a_whole_reading(
+    host: str, name: str, tmp_path: Path
+) -> None:
+    path = databases.build(tmp_path / "host.db", host, name)
+    for candidate in candidates(str(path))[1]:
+        judged(candidate.path)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_C1_whichever_page_of_a_database_is_damaged_no_message_is_passed_over_in_silence(
+    host: str, tmp_path: Path
+) -> None:
+    path = databases.build(tmp_path / "host.db", host, loose=True)
+    before, session = path.read_bytes(), databases.session_of(path)
+    for number in range(1, len(before) // 1024):
+        path.write_bytes(before[: number * 1024] + b"\0" * 1024 + before[(number + 1) * 1024 :])
+        rows = databases.rows_of(session)
+        found = tail.last(session, 1000, keep=everything)
+        oracle = Oracle(rows, found.format, everything)
+        if found.lost or any(row.reason for row in rows):
+            there = {(told.message.kind, told.message.text) for told in found.messages}
+            assert {(one.kind, one.text) for _, one in oracle.taken} <= there, number
+            continue
+        oracle.judge(found, 1000)
 
 
 # -- trees and steps back that no recording has ----------------------------------------------------

@@ -6,8 +6,8 @@ B1 is the same interpreter with -I -S importing sqlite3, json, hashlib, hmac and
 a process of its own: CPU is its user and system time, memory its largest resident set (wait4), the
 median over runs that alternate between the rows, so that the machine's drift meets all of them
 alike. The files are written in full, in the form of pi and OpenClaw (requests, answers with tool
-calls, results of some KB), and are gone afterwards. node reads all of them: its own process of 46 MB
-is in its figures.
+calls, results of some KB), and are gone afterwards. node reads all of them; its own start is in its
+figures.
 """
 
 from __future__ import annotations
@@ -90,7 +90,10 @@ def turn(number: int) -> list[bytes]:
         key, parent = f"{base + step:08x}", f"{base + step - 1:08x}" if base + step else None
         words = " ".join(PROSE[(number * 7 + step * 3 + i * i) % len(PROSE)] for i in range(60))
         if step == 0:
-            inner = {"role": "user", "content": [{"type": "text", "text": f"task {number}. {words}"}]}
+            inner = {
+                "role": "user",
+                "content": [{"type": "text", "text": f"task {number}. {words}"}],
+            }
         elif step == 7:
             inner = {"role": "assistant", "content": [{"type": "text", "text": words}]}
         elif step % 2:
@@ -107,7 +110,9 @@ def turn(number: int) -> list[bytes]:
     return rows
 
 
-HEADER = b'{"type":"session","version":3,"id":"s1","timestamp":"2026-11-30T12:00:00.000Z","cwd":"/p"}\n'
+HEADER = (
+    b'{"type":"session","version":3,"id":"s1","timestamp":"2026-11-30T12:00:00.000Z","cwd":"/p"}\n'
+)
 
 
 class Turns:
@@ -158,7 +163,9 @@ def add_noise(path: Path, size_mb: float) -> Path:
             key = f"e{number:07x}".encode()
             text = (words * 2)[: 4200 - number % 9].encode()
             file.write(b'{"type":"message","id":"%b","parentId":"%b",' % (key, parent))
-            file.write(b'"message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text",')
+            file.write(
+                b'"message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text",'
+            )
             file.write(b'"text":"%b"}]}}\n' % text)
             parent = key
     return path

@@ -9,6 +9,7 @@ writes, and never interprets a value.
 from __future__ import annotations
 
 import os
+from collections import deque
 
 from swapcache.model import Row
 from swapcache.transcripts import lines
@@ -32,6 +33,8 @@ class Backwards:
         self._pread, self.size, self.floor = pread, size, floor
         self.read = 0
         """Bytes that were read so far."""
+        self.short = False
+        """What was asked for is before `floor`, or may be."""
         self.pending = 0
         """Bytes at the end that are no whole row yet: their writer may be at work."""
 
@@ -43,17 +46,19 @@ class Backwards:
 
     def rows(self) -> Iterator[tuple[Row, int]]:
         """(row, its size in the source), the newest first."""
+        self.pending = 0
         for start, raw, size in self._lines(self.size):
             if size > len(raw):
                 yield Row(start, raw, None, f"a line of {size} bytes: too large to read"), size
                 continue
             found = lines.split(start, raw, _Earlier(self, start))
-            if start + size == self.size and not raw.endswith(b"\n"):
-                if len(found) > 1 or found[0].value is None:
-                    self.pending = size
-                    continue
+            open_end = start + size == self.size and not raw.endswith(b"\n")
+            if open_end and (len(found) > 1 or found[0].value is None):
+                self.pending = size
+                continue
             for row in reversed(found):
                 yield row, len(row.raw)
+        self.short = self.floor > 0
 
     def alike(self, before: int) -> Iterator[Row]:
         """Rows that end before a line, the nearest first, to compare with."""
@@ -62,6 +67,7 @@ class Backwards:
                 return
             if size == len(raw):
                 yield from reversed(lines.split(start, raw))
+        self.short = self.short or self.floor > 0
 
     def mention(self, words: Iterable[bytes], before: int, reach: int) -> int:
         """Where the nearest of `words` stands before a place, at most `reach` bytes away; or -1."""
@@ -75,7 +81,7 @@ class Backwards:
             if found >= 0:
                 return at + found
             rest = data[: longest - 1]
-        return -1
+        return at if at == self.floor > 0 else -1
 
     def _lines(self, end: int) -> Iterator[tuple[int, bytes, int]]:
         """(start, bytes with the line end, size) of lines up to `end`; of one that is too large
@@ -130,6 +136,27 @@ class _Earlier:
                 continue
             self._known.append(row._replace(raw=b"", value=dict.fromkeys(row.value)))
             yield self._known[-1]
+
+
+def ring(blocks: Iterable[bytes], head: int, size: int) -> Backwards:
+    """The way back through bytes that can only be read forwards: their first `head` and their last
+    `size` bytes are held."""
+    first, held, total, count = b"", deque[bytes](), 0, 0
+    for block in blocks:
+        if len(first) < head:
+            first += block[: head - len(first)]
+        held.append(block)
+        total, count = total + len(block), count + len(block)
+        while count - len(held[0]) >= size:
+            count -= len(held.popleft())
+    end, floor = b"".join(held), total - count
+
+    def pread(length: int, at: int) -> bytes:
+        if at < floor:
+            return first[at : at + length]
+        return end[at - floor : at - floor + length]
+
+    return Backwards(pread, total, floor)
 
 
 def of_file(file: int) -> Backwards:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import sqlite3
 
 from swapcache.errors import FormatError, MissingSourceError, SourceError
-from swapcache.model import NamedTuple
+from swapcache.model import NamedTuple, Source
 from swapcache.transcripts import sqlite, tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
-    from swapcache.model import Row, Source
+    from swapcache.model import Row
     from swapcache.transcripts.tables import Candidate, Database, Found
 
     T = TypeVar("T")
+    Search = Callable[[Iterable[bytes], int, int], int]
 
 NAMES = ("openclaw", "opencode", "hermes")
 ALL = 1 << 62
@@ -62,7 +63,7 @@ def read(source: Source, limit: int) -> Read:
     def work(db: sqlite3.Connection) -> Read:
         database = _of(db, path)
         if not source.cursor and not database.sound(db, session):
-            raise sqlite3.DatabaseError("its tables and indexes disagree")
+            raise sqlite3.DatabaseError(tables.DISAGREE)
         mark = database.mark(db, session, source)
         if mark.rewritten:
             fresh = source._replace(cursor=0, head="", tail="")
@@ -77,6 +78,31 @@ def read(source: Source, limit: int) -> Read:
         return _read(source, database, _reported(found, source, reason))
 
     return _asked(path, source.format, session, work, rest)
+
+
+def backwards(path: str, format: str, take: Callable[[str, Iterator[Row], Search], T]) -> T:
+    """What `take` makes of a session's rows, the newest first; its arguments are their format, the
+    rows, and where ids stand (`Database.mention`). It may be called again, and need not read all.
+
+    Rows that could be saved of a damaged database are read all at once. Raises SourceError.
+    """
+    session, file = tables.parts(path)
+
+    def work(db: sqlite3.Connection) -> T:
+        database = _of(db, file)
+        mention = database.mention
+
+        def search(words: Iterable[bytes], before: int, reach: int) -> int:
+            return mention(db, session, words, before) if mention else -1
+
+        return take(database.format, database.back(db, session, file), search)
+
+    def rest(database: Database, db: sqlite3.Connection, reason: str) -> T:
+        source = Source(0, 0, path, 0, 0, "", "", format)
+        found = _reported(database.read(db, session, source, ALL), source, reason)
+        return take(database.format, reversed(found.rows), lambda _, before, __: before - 1)
+
+    return _asked(file, format, session, work, rest)
 
 
 def _read(source: Source, database: Database, found: Found) -> Read:

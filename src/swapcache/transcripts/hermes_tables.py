@@ -10,18 +10,18 @@ they are kept and told as copies. Deleted or taken back rows make a session rewr
 from __future__ import annotations
 
 import json
+import sqlite3
 
-from swapcache.model import Row
+from swapcache.model import Row, Source
 from swapcache.transcripts import tables
 from swapcache.transcripts.hermes import ENCODED, SUMMARIES
 from swapcache.transcripts.tables import Candidate, Database, Found, Mark, Shape, fetch, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
+    from collections.abc import Iterator
     from typing import Any
 
-    from swapcache.model import Source
     from swapcache.transcripts.carve import Value
 
 MUTABLE = ("active", "compacted", "api_content")
@@ -70,13 +70,7 @@ def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:
 
 def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Found:
     """Messages from the cursor on, about `limit` bytes."""
-    told = fetch(db, "SELECT * FROM sessions WHERE id=?", session)
-    common: dict[str, Any] = {}
-    if told and _is_child(told[0]):
-        common["child"] = True
-    chat = text(told[0].get("chat_type")) if told else ""
-    if chat not in SHARED:
-        common["chat"] = chat
+    common = _common(db, session)
     batch = _Batch(db, session, source.tail)
     # By id from a cursor on, by the session's index for all of it.
     which = "+session_id" if source.cursor else "session_id"
@@ -94,6 +88,50 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
         size += len(rows[-1].raw)
         cursor = columns["id"] + 1
     return Found(rows, cursor, batch.dump(), False)
+
+
+def _common(db: sqlite3.Connection, session: str) -> dict[str, Any]:
+    """What is true of all rows of a session."""
+    told = fetch(db, "SELECT * FROM sessions WHERE id=?", session)
+    common: dict[str, Any] = {}
+    if told and _is_child(told[0]):
+        common["child"] = True
+    chat = text(told[0].get("chat_type")) if told else ""
+    if chat not in SHARED:
+        common["chat"] = chat
+    return common
+
+
+def back(db: sqlite3.Connection, session: str, path: str) -> Iterator[Row]:
+    """The messages from the newest on.
+
+    Which rows are copies shows only forwards: those since the newest compaction, as many as fit in
+    a model's window, are read at once, and all before it too, when they are asked for.
+    """
+    if not sound(db, session):
+        raise sqlite3.DatabaseError(tables.DISAGREE)
+    common = _common(db, session)
+    names = {text(column["name"]) for column in fetch(db, "PRAGMA table_info(messages)")}
+    query = "SELECT 1 FROM messages WHERE session_id=? AND active=0 AND compacted=1 LIMIT 1"
+    copied = "compacted" in names and db.execute(query, (session,)).fetchone() is not None
+    held: list[dict[str, Any]] = []
+    for (number,) in db.execute(
+        "SELECT id FROM messages WHERE session_id=? ORDER BY id DESC", (session,)
+    ):
+        columns = fetch(db, "SELECT * FROM messages WHERE id=?", number)[0]
+        if not copied:
+            yield _row(columns, common, False)
+        elif columns["active"] == 0 and columns["compacted"]:
+            break
+        else:
+            held.append(columns)
+    batch = _Batch(db, session, "")
+    newest = [_row(columns, common, batch.is_copy(columns)) for columns in reversed(held)]
+    yield from reversed(newest)
+    if copied:
+        source = Source(0, 0, tables.name(session, path), 0, 0, "", "", "")
+        older = read(db, session, source, 1 << 62).rows
+        yield from reversed(older[: len(older) - len(held)])
 
 
 def _is_child(session: dict[str, Any]) -> bool:
@@ -265,6 +303,7 @@ DATABASE = Database(
     sound,
     mark,
     read,
+    back,
     candidates,
     (
         Shape(

@@ -20,6 +20,7 @@ from swapcache.transcripts.text import string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from swapcache.transcripts.carve import Value
@@ -142,6 +143,43 @@ def fetch_events(db: sqlite3.Connection, session: str, cursor: int) -> sqlite3.C
         " WHERE session_id=? AND seq>=? ORDER BY seq",
         (session, cursor),
     )
+
+
+def back(db: sqlite3.Connection, session: str, path: str) -> Iterator[Row]:
+    """The events from the newest on; an archived session's are unpacked all at once."""
+    if not _live(db, session):
+        source = Source(0, 0, tables.name(session, path), 0, 0, "", "", "")
+        yield from reversed(archives.rows(db, session, source))
+        return
+    above, named = 1 << 62, has(db, "transcript_event_identities")
+    query = "SELECT seq, event_json, event_zstd, navigation_json FROM transcript_events"
+    for row in db.execute(f"{query} WHERE session_id=? ORDER BY seq DESC", (session,)):
+        if named and above - row[0] > 1:
+            _agree(db, session, row[0], above)
+        above = row[0]
+        yield _row(*row)
+    if named:
+        _agree(db, session, -1, above)
+
+
+def _agree(db: sqlite3.Connection, session: str, low: int, high: int) -> None:
+    """No event between two others is named that is not there."""
+    query = "SELECT 1 FROM transcript_event_identities WHERE session_id=? AND seq>? AND seq<?"
+    if db.execute(f"{query} LIMIT 1", (session, low, high)).fetchone() is not None:
+        raise sqlite3.DatabaseError(tables.DISAGREE)
+
+
+def mention(db: sqlite3.Connection, session: str, words: Iterable[bytes], before: int) -> int:
+    """The number of the newest event before a place with one of these ids, or -1."""
+    if not has(db, "transcript_event_identities") or not _live(db, session):
+        return before - 1  # only the events themselves can tell
+    query = (
+        "SELECT max(seq) FROM transcript_event_identities"
+        " WHERE session_id=? AND event_id=? AND seq<?"
+    )
+    names = [word.decode("utf-8", "replace") for word in words]
+    found = [db.execute(query, (session, name, before)).fetchone()[0] for name in names]
+    return max((seq for seq in found if seq is not None), default=-1)
 
 
 def _live(db: sqlite3.Connection, session: str) -> bool:
@@ -279,6 +317,7 @@ DATABASE = Database(
     sound,
     mark,
     read,
+    back,
     candidates,
     (
         Shape("transcript_events", tuple(EVENTS.split()), _is_event, "session_id, seq", True),
@@ -291,4 +330,5 @@ DATABASE = Database(
     ),
     named,
     mended,
+    mention=mention,
 )

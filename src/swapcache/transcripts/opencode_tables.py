@@ -12,6 +12,7 @@ earlier messages vanished or were taken back is rewritten. Never writes.
 from __future__ import annotations
 
 import json
+import sqlite3
 
 from swapcache.model import NamedTuple, Row
 from swapcache.transcripts import tables
@@ -20,7 +21,7 @@ from swapcache.transcripts.tables import Candidate, Database, Found, Mark, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
+    from collections.abc import Iterator
     from typing import Any
 
     from swapcache.model import Source
@@ -153,6 +154,24 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
         size += sum(len(row.raw) for row in found)
         memory.watch(key, told, not one.finished)
     return Found(rows, _next(rows, source.cursor), memory.dump(), False)
+
+
+def back(db: sqlite3.Connection, session: str, path: str) -> Iterator[Row]:
+    """What a reading from the beginning tells, from the newest message on."""
+    if not sound(db, session):
+        raise sqlite3.DatabaseError(tables.DISAGREE)
+    whose = _session(db, session)
+    query = (
+        "SELECT rowid, id, time_created, time_updated, data FROM message WHERE session_id=?"
+        " ORDER BY time_created DESC, id DESC"
+    )
+    found = db.execute(query, (session,))
+    names = [column[0] for column in found.description]
+    newer = False
+    for values in found:
+        one = _Telling(db, session, whose, dict(zip(names, values, strict=True)), newer, {})
+        yield from reversed(one.rows())
+        newer = True
 
 
 def _next(rows: list[Row], cursor: int) -> int:
@@ -354,6 +373,7 @@ DATABASE = Database(
     sound,
     mark,
     read,
+    back,
     candidates,
     (
         Shape("part", tuple(PART.split()), _is_part, "message_id, id"),

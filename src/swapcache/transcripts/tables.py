@@ -17,7 +17,7 @@ from swapcache.transcripts.formats import IN_DATABASE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from swapcache.model import Source
@@ -90,6 +90,9 @@ class Database(NamedTuple):
     notice a damaged index."""
     mark: Callable[[sqlite3.Connection, str, Source], Mark]
     read: Callable[[sqlite3.Connection, str, Source, int], Found]
+    back: Callable[[sqlite3.Connection, str, str], Iterator[Row]]
+    """The same rows from the newest on (session, the database's path), one by one; raises
+    sqlite3.DatabaseError where the ways to them disagree."""
     candidates: Callable[[sqlite3.Connection, str], list[Candidate]]
     shapes: tuple[Shape, ...]
     named: Callable[[list[Value], bytes], tuple[str, int | None, dict[str, Value]] | None]
@@ -99,6 +102,12 @@ class Database(NamedTuple):
     tellings: int = 0
     """Places that one row has, where its host changes rows in place; 0 where rows stay as they are
     and a reading may begin at any of them."""
+    mention: Callable[[sqlite3.Connection, str, Iterable[bytes], int], int] | None = None
+    """Where the newest row before a place is that has one of these ids, or -1; None where rows have
+    no links."""
+
+
+DISAGREE = "its tables and indexes disagree"
 
 
 def name(session_id: str, path: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+from swapcache import paths
 from swapcache.errors import FormatError
 from swapcache.model import Damage, Message, NamedTuple
 from swapcache.store import files
@@ -19,14 +20,19 @@ from swapcache.transcripts.window import Told, Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from swapcache.model import Row
     from swapcache.transcripts.backwards import Backwards
     from swapcache.transcripts.formats import Format
+    from swapcache.transcripts.window import Search
 
 DIALOGUE = ("request", "reply", "partial")
 BEGINNING = 64 << 10
 """In so much of a file's beginning its format is looked for."""
+RING = 4 << 20
+"""So much of a compressed file's end is held in memory."""
+ZSTD = b"\x28\xb5\x2f\xfd"
 SNIFFED = 256
 """Of so many rows at its end it is known when the beginning tells nothing."""
 
@@ -58,12 +64,17 @@ def said(message: Message) -> bool:
 
 
 def last(path: str, wanted: int, format: str = "", keep: Callable[[Message], bool] = said) -> Tail:
-    """The last `wanted` messages of a transcript that `keep` takes.
+    """The last `wanted` messages of a transcript that `keep` takes: of a file, also a compressed
+    one, or of a session in a database (sqlite:<session id>:<file>).
 
     Raises SourceError (missing, not a file, no permission), FormatError (no transcript).
     """
+    if path.startswith(formats.IN_DATABASE):
+        return _of_session(path, wanted, format, keep)
     file = files.open_regular(path)
     try:
+        if os.pread(file, len(ZSTD), 0) == ZSTD:
+            return _of_packed(file, path, wanted, format, keep)
         return _of_bytes(backwards.of_file(file), path, wanted, format, keep)
     finally:
         os.close(file)
@@ -75,21 +86,59 @@ def _of_bytes(
     reader = formats.by_name(format) if format else _sniffed(source, path)
     if reader is None:
         return Tail((), "", read=source.read, pending=source.pending)
-    window = Window(reader, wanted, keep, source.mention)
-    for row, size in source.rows():
+    found = _of_rows(source.rows(), reader, wanted, keep, source.mention)
+    return found._replace(read=source.read, pending=source.pending)
+
+
+def _of_rows(
+    rows: Iterable[tuple[Row, int]],
+    reader: Format,
+    wanted: int,
+    keep: Callable[[Message], bool],
+    search: Search,
+) -> Tail:
+    window = Window(reader, wanted, keep, search)
+    read = 0
+    for row, size in rows:
+        read += size
         if window.add(row, size):
             break
     taken = window.taken()
-    return Tail(
-        taken.messages,
-        reader.name,
-        taken.lost,
-        taken.skipped,
-        taken.gap,
-        len(taken.messages) < wanted,
-        source.read,
-        source.pending,
-    )
+    whole = len(taken.messages) < wanted
+    return Tail(taken.messages, reader.name, taken.lost, taken.skipped, taken.gap, whole, read)
+
+
+def _of_session(path: str, wanted: int, format: str, keep: Callable[[Message], bool]) -> Tail:
+    from swapcache.transcripts import databases
+
+    def take(name: str, rows: Iterator[Row], search: Search) -> Tail:
+        sized = ((row, len(row.raw)) for row in rows)
+        return _of_rows(sized, formats.by_name(name), wanted, keep, search)
+
+    return databases.backwards(path, format, take)
+
+
+def _of_packed(
+    file: int, path: str, wanted: int, format: str, keep: Callable[[Message], bool]
+) -> Tail:
+    """Of a compressed file: it is unpacked once with its end in memory, and if that end is not
+    enough once more, into a private file that nobody else can open."""
+    from swapcache.transcripts import zstd
+
+    work = zstd.Unpacking()
+    ring = backwards.ring(work.lines(file, zstd.LARGEST), BEGINNING, RING)
+    found = _of_bytes(ring, path, wanted, format, keep)
+    if ring.short:
+        folder = f"{paths.state_dir()}/copies"
+        files.private_directory(folder)
+        copy = zstd.plain_file(os.dup(file), folder, zstd.LARGEST)
+        try:
+            found = _of_bytes(backwards.of_file(copy), path, wanted, format, keep)
+        finally:
+            os.close(copy)
+    if work.reason:  # the last line says no more than that
+        found = found._replace(lost=(*found.lost[:-1], found.lost[-1]._replace(reason=work.reason)))
+    return found
 
 
 def _sniffed(source: Backwards, path: str) -> Format | None:

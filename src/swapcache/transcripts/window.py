@@ -71,7 +71,7 @@ class Window:
     """Rows from a transcript's end on."""
 
     def __init__(
-        self, reader: Format, wanted: int, keep: Callable[[Message], bool], search: Search | None
+        self, reader: Format, wanted: int, keep: Callable[[Message], bool], search: Search
     ) -> None:
         self._reader, self._wanted, self._keep, self._search = reader, wanted, keep, search
         self._entries: list[Entry] = []
@@ -86,7 +86,8 @@ class Window:
         """Its number."""
         self._kept, self._goal, self._rows, self._until = 0, wanted, 0, 1 << 62
         """Messages so far; how many, how many rows, and down to where they are looked at next."""
-        self._deadline = self._root = 0
+        self._root = 0
+        """At how many bytes to stop, because a root was met."""
 
     def add(self, row: Row, size: int) -> bool:
         """The row before those that are known; True when no more are needed."""
@@ -127,8 +128,9 @@ class Window:
         if self._open.pop(place.id, None) is not None and place.id in self._behind:
             self._behind.remove(place.id)
             self._rows = max(self._rows, len(self._entries) + AROUND)
-        if place.parent is not None:
+        if place.parent or (place.parent == "" and place.leaf is not None):
             self._open.setdefault(place.parent or place.id, []).append(place.id)
+        if place.parent is not None:
             self._first, self._oldest = place, len(self._entries) - 1
         return place.parent == "" and place.leaf == place.id
 
@@ -149,15 +151,11 @@ class Window:
         if not self._first.leads and not self._first.parent:
             return False  # whether it counts depends on there being a row before it
         missing = self._undecided()
-        if missing and self._search is not None:
+        if missing:
             words = {*missing, *(name for of in missing for name in self._open[of])}
             found = self._search([w.encode("utf-8", "replace") for w in words], start, REACH)
             if found >= 0:
                 self._until = found
-                return False
-        elif missing:
-            self._deadline = self._deadline or self._bytes + REACH
-            if self._bytes < self._deadline:
                 return False
         for name in missing:
             del self._open[name]

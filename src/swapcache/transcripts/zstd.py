@@ -11,35 +11,22 @@ import sys
 
 from swapcache.store import files
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 NO_DECODER = "no zstd decoder here (install backports.zstd)"
 BLOCK = 1 << 16
+PIECE = 1 << 20
+LARGEST = 4 << 30
+"""More is taken for a file that was made to fill a disk."""
 
 
 def unpacked(data: bytes, limit: int) -> tuple[bytes, str]:
     """(plain bytes, "") or (those before the damage, reason); at most about `limit` bytes."""
-    try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            _add_site()
-            from backports import zstd
-    except ImportError:
-        return b"", NO_DECODER
-    decoder = zstd.ZstdDecompressor()
-    plain: list[bytes] = []
-    left, reason = limit, "its end is missing"
-    try:
-        for at in range(0, len(data), BLOCK):
-            if decoder.eof or left <= 0:
-                break
-            plain.append(decoder.decompress(data[at : at + BLOCK], max_length=left))
-            left -= len(plain[-1])
-            while left > 0 and not decoder.needs_input and not decoder.eof:
-                plain.append(decoder.decompress(b"", max_length=left))
-                left -= len(plain[-1])
-    except zstd.ZstdError as problem:
-        reason = str(problem).lower()[:60]
-    return b"".join(plain), "" if decoder.eof else f"damaged zstd data ({reason})"
+    work = Unpacking()
+    blocks = (data[at : at + BLOCK] for at in range(0, len(data), BLOCK))
+    return b"".join(work.pieces(blocks, limit)), work.reason
 
 
 def plain_file(file: int, folder: str, limit: int) -> int:
@@ -48,17 +35,56 @@ def plain_file(file: int, folder: str, limit: int) -> int:
     Where it is damaged, a last line that is no JSON says so. `folder` is private and exists;
     nothing stays in it.
     """
+    place = f"{folder}/{os.getpid()}-{os.urandom(6).hex()}"
     try:
-        plain, reason = unpacked(os.pread(file, os.fstat(file).st_size, 0), limit)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        made = os.open(place, flags, 0o600)
+        os.unlink(place)
+        for piece in Unpacking().lines(file, limit):
+            files.write_all(made, piece)
     finally:
         os.close(file)
-    if reason:
-        plain += f"\n\0{reason}; the rest of the file is lost\n".encode()
-    place = f"{folder}/{os.getpid()}-{os.urandom(6).hex()}"
-    made = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    os.unlink(place)
-    files.write_all(made, plain)
     return made
+
+
+class Unpacking:
+    """One stream that is unpacked, piece by piece."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        """Why what was given is not all, or empty."""
+
+    def lines(self, file: int, limit: int) -> Iterator[bytes]:
+        """What a compressed file holds, and where it is damaged a last line that says so."""
+        places = range(0, os.fstat(file).st_size, BLOCK)
+        yield from self.pieces((os.pread(file, BLOCK, at) for at in places), limit)
+        if self.reason:
+            yield f"\n\0{self.reason}; the rest of the file is lost\n".encode()
+
+    def pieces(self, blocks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+        """The plain bytes, at most about `limit`."""
+        try:
+            if sys.version_info >= (3, 14):
+                from compression import zstd
+            else:
+                _add_site()
+                from backports import zstd
+        except ImportError:
+            self.reason = NO_DECODER
+            return
+        decoder, reason = zstd.ZstdDecompressor(), "its end is missing"
+        try:
+            for block in blocks:
+                while limit > 0 and not decoder.eof and (block or not decoder.needs_input):
+                    piece = decoder.decompress(block, max_length=min(limit, PIECE))
+                    block, limit = b"", limit - len(piece)
+                    if piece:
+                        yield piece
+                if decoder.eof or limit <= 0:
+                    break
+        except zstd.ZstdError as problem:
+            reason = str(problem).lower()[:60]
+        self.reason = "" if decoder.eof else f"damaged zstd data ({reason})"
 
 
 def _add_site() -> None:
