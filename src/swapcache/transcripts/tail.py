@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 
-from swapcache import paths
 from swapcache.errors import FormatError
 from swapcache.model import Damage, Message, NamedTuple
 from swapcache.store import files
@@ -123,6 +122,7 @@ def _of_packed(
 ) -> Tail:
     """Of a compressed file: it is unpacked once with its end in memory, and if that end is not
     enough once more, into a private file that nobody else can open."""
+    from swapcache import paths
     from swapcache.transcripts import zstd
 
     work = zstd.Unpacking()

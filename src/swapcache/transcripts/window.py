@@ -1,7 +1,8 @@
 """The end of a transcript as far as it was read, and whether that is enough.
 
 Owns which of its rows are taken. Promises that rows which are read later, from before it, change
-nothing of what was found enough, unless a parent lies more than REACH bytes before it. Never reads.
+nothing of what was found enough, unless a parent lies more than REACH bytes before it; behind
+damage, more than NEAR. Never reads.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 REACH = 64 << 20
 """So far back it is looked for a parent, or for what a step back names; then it counts as lost."""
+NEAR = 4 << 20
+"""So far where the row hangs on something that was lost right before it, by all that is seen."""
 AROUND = 64
 """A host that goes back to a row may have told it anew: so many rows before it are looked at."""
 BEHIND = 1 << 20
@@ -78,8 +81,10 @@ class Window:
         self._bytes = 0
         self._open: dict[str, list[str]] = {}
         """Ids that rows name and that were not read yet, and the ids of these rows."""
+        self._torn: set[str] = set()
+        """Those that a row names right behind something that was lost."""
         self._behind: set[str] = set()
-        """Those among them that a step back names."""
+        """Those that a step back names."""
         self._first = Place("", None, None)
         """The place of the oldest row that has one."""
         self._oldest = -1
@@ -94,6 +99,8 @@ class Window:
         entry = self._entry(row, size)
         self._entries.append(entry)
         self._bytes += size
+        if entry.label == LOST and self._oldest == len(self._entries) - 2:
+            self._torn.add(self._first.parent or "")
         root = self._note(entry.place)
         if entry.message is not None:
             self._kept += 1
@@ -153,7 +160,8 @@ class Window:
         missing = self._undecided()
         if missing:
             words = {*missing, *(name for of in missing for name in self._open[of])}
-            found = self._search([w.encode("utf-8", "replace") for w in words], start, REACH)
+            reach = NEAR if self._torn.issuperset(missing) else REACH
+            found = self._search([w.encode("utf-8", "replace") for w in words], start, reach)
             if found >= 0:
                 self._until = found
                 return False
