@@ -162,10 +162,16 @@ def write(path: Path, size_mb: float) -> Path:
     return path
 
 
+def newest(path: Path) -> bytes:
+    """The id of a transcript's last row."""
+    return path.read_bytes()[-20000:].rpartition(b'"id":"')[2][:8]
+
+
 def add_line(path: Path, size_mb: float) -> Path:
     """One line of that size behind what is there: a tool's result."""
+    parent = newest(path)
     with path.open("ab") as file:
-        file.write(b'{"type":"message","id":"ffffffff","parentId":"00000000","message":{"role":')
+        file.write(b'{"type":"message","id":"ffffffff","parentId":"%b","message":{"role":' % parent)
         file.write(b'"toolResult","toolCallId":"c","content":[{"type":"text","text":"')
         for _ in range(int(size_mb)):
             file.write(b"x" * 1_000_000)
@@ -175,7 +181,7 @@ def add_line(path: Path, size_mb: float) -> Path:
 
 def add_noise(path: Path, size_mb: float) -> Path:
     """Tools' results of 4 KB and nothing else behind what is there."""
-    words, parent = " ".join(PROSE) * 8, path.read_bytes()[-20000:].rpartition(b'"id":"')[2][:8]
+    words, parent = " ".join(PROSE) * 8, newest(path)
     with path.open("ab", buffering=4 << 20) as file:
         for number in range(int(size_mb * 1e6 / 4400)):
             key = f"e{number:07x}".encode()

@@ -101,6 +101,8 @@ class Window:
         self._bytes += size
         if entry.label == LOST and self._oldest == len(self._entries) - 2:
             self._torn.add(self._first.parent or "")
+        if row.raw[:1] == b"\0" and isinstance(entry.place, Place):
+            self._torn.add(entry.place.parent or "")  # zeros are there for what was lost
         root = self._note(entry.place)
         if entry.message is not None:
             self._kept += 1
