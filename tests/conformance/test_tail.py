@@ -18,7 +18,7 @@ import pytest
 from swapcache.model import Damage, Message, Row
 from swapcache.transcripts import backwards, formats, lines, tail, zstd
 from swapcache.transcripts.databases import candidates
-from swapcache.transcripts.tree import Tree
+from swapcache.transcripts.tree import Place, Tree
 from tests import databases
 from tests.conformance.test_branches import BRANCHES
 from tests.conformance.test_mutations import mutated
@@ -78,6 +78,7 @@ class Oracle:
             if message is not None and (again or key not in told):
                 told[key] = (row.start, message)
         left = tree.left()
+        self._keys, self._left, self._reader = keys, left, reader
         self.taken = [one for key, one in told.items() if key not in left and keep(one[1])]
 
     def judge(self, found: tail.Tail, wanted: int) -> None:
@@ -90,6 +91,21 @@ class Oracle:
         lost = tuple(Damage(row.start, len(row.raw), row.reason) for row in rows if row.reason)
         assert found.lost == lost
         assert sum(found.skipped.values()) + len(expected) == len(rows), "a row without a class"
+        assert found.gap == self._gap(len(self.rows) - len(rows))
+
+    def _gap(self, begin: int) -> bool:
+        known: set[str] = set()
+        for number, row in enumerate(self.rows):
+            value = row.value
+            place = self._reader.place(value) if self._reader.place and value is not None else None
+            if not isinstance(place, Place) or place.parent is None:
+                continue
+            lost = place.parent and known and place.parent not in known
+            inside = number > begin or (begin == 0 and number == 0)
+            if lost and inside and self._keys[number] not in self._left:
+                return True
+            known.add(place.id)
+        return False
 
 
 def compare(path: Path, name: str, wanted: int, keep: Keep = tail.said) -> tail.Tail:

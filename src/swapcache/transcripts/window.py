@@ -108,10 +108,15 @@ class Window:
             self._kept += 1
         if root and len(self._entries) >= self._rows and self.taken().rooted:
             self._root = self._root or self._bytes + BEHIND
-        if self._root and self._bytes >= self._root:
-            return True
+        if entry.start > self._until:
+            return False
+        if self._root and self._bytes >= self._root and self._settled(entry.start):
+            self._root = 0
+            taken = self.taken()
+            if taken.rooted and taken.decided:
+                return True
         due = self._kept >= self._goal and len(self._entries) >= self._rows
-        return due and entry.start <= self._until and self._enough(entry.start)
+        return due and self._settled(entry.start) and self._enough()
 
     def _entry(self, row: Row, size: int) -> Entry:
         damage = Damage(row.start, size, row.reason) if row.reason else None
@@ -156,7 +161,8 @@ class Window:
             found.remove(first.parent)
         return found
 
-    def _enough(self, start: int) -> bool:
+    def _settled(self, start: int) -> bool:
+        """True when nothing before the oldest row changes what the known ones mean."""
         if not self._first.leads and not self._first.parent:
             return False  # whether it counts depends on there being a row before it
         missing = self._undecided()
@@ -169,6 +175,9 @@ class Window:
                 return False
         for name in missing:
             del self._open[name]
+        return True
+
+    def _enough(self) -> bool:
         taken = self.taken()
         if len(taken.messages) >= self._wanted and taken.decided:
             return True
