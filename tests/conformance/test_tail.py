@@ -31,7 +31,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd as packer
 
-BLOCKS = (1, 7, 61, 300, 4096, 256 << 10)
+BLOCKS = (1, 7, 61, 300, 4096)
 WANTED = (1, 2, 3, 5, 8, 13, 100)
 CASES = 60
 Keep = Callable[[Message], bool]
@@ -144,21 +144,22 @@ def test_the_format_is_known_by_the_beginning_or_else_by_the_end(
     )
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_A10_whatever_is_damaged_the_end_is_that_of_a_whole_reading(
-    folder: Path, damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected, rows = fixture(folder)
-    for at in {1, len(rows) // 2, len(rows) - 2}:
-        hurt = b"".join(DAMAGES[damage](rows, at).rows)
-        path = tmp_path / "transcript"
-        path.write_bytes(hurt)
-        dice = random.Random(f"{folder.name} {damage} {at}")
-        for wanted in (1, 3, 100):
-            block = dice.choice([size for size in BLOCKS if size * 20_000 > len(hurt)])
-            monkeypatch.setattr(backwards, "BLOCK", block)
-            compare(path, expected["format"], wanted)
+    path = tmp_path / "transcript"
+    dice = random.Random(folder.name)
+    for damage, hurt in DAMAGES.items():
+        for at in {1, len(rows) // 2, len(rows) - 2}:
+            print(damage, at)  # shown when it fails
+            data = b"".join(hurt(rows, at).rows)
+            path.write_bytes(data)
+            for wanted in (1, 3, 100):
+                block = dice.choice([size for size in BLOCKS if size * 2_000 > len(data)])
+                monkeypatch.setattr(backwards, "BLOCK", block)
+                compare(path, expected["format"], wanted)
 
 
 @pytest.mark.parametrize(("name", "rows"), RECORDED)
@@ -362,7 +363,7 @@ def test_A2_a_branch_that_was_left_is_not_taken_however_it_was_left(
     path = tmp_path / "transcript"
     monkeypatch.setattr(backwards, "BLOCK", 700)
     seen: set[str] = set()
-    for seed in range(400):
+    for seed in range(250):
         dice = random.Random(f"{name} {seed}")
         path.write_bytes(b"".join(grown(dice, name)))
         for wanted in (1, 2, 4, 9):
