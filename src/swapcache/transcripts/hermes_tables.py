@@ -118,7 +118,10 @@ def back(db: sqlite3.Connection, session: str, path: str) -> Iterator[Row]:
     for (number,) in db.execute(
         "SELECT id FROM messages WHERE session_id=? ORDER BY id DESC", (session,)
     ):
-        columns = fetch(db, "SELECT * FROM messages WHERE id=?", number)[0]
+        there = fetch(db, "SELECT * FROM messages WHERE id=?", number)
+        if not there:
+            raise sqlite3.DatabaseError(tables.DISAGREE)
+        columns = there[0]
         if not copied:
             yield _row(columns, common, False)
         elif columns["active"] == 0 and columns["compacted"]:

@@ -18,6 +18,11 @@ from swapcache.transcripts import backwards, tables, tail, window
 from tests import databases
 from tests.unit.test_hook import ALLOWED
 
+if sys.version_info >= (3, 14):
+    from compression import zstd as packer
+else:
+    from backports import zstd as packer
+
 HEADER = {"type": "session", "version": 3, "id": "s1", "cwd": "/p"}
 
 
@@ -91,6 +96,15 @@ def test_a_chain_without_an_end_in_the_database_of_openclaw_costs_no_whole_readi
     found = tail.last(tables.name("s1", str(path)), 10)
     assert names(found) == [f"n{n:05}" for n in range(889, 900) if n != 894]
     assert found.gap and found.read < 20_000
+
+
+def test_C1_an_event_that_is_named_and_not_there_is_not_passed_over(tmp_path: Path) -> None:
+    path = _openclaw(tmp_path, [json.dumps(HEADER).encode(), *chain(900)])
+    with contextlib.closing(databases.connect(path)) as db:
+        db.execute("DELETE FROM transcript_events WHERE seq=895")
+    found = tail.last(tables.name("s1", str(path)), 10)
+    assert [damage.where for damage in found.lost] == [895]
+    assert tables.DISAGREE in found.lost[0].reason and len(found.messages) == 10
 
 
 def _openclaw(folder: Path, rows: list[bytes]) -> Path:
@@ -167,6 +181,39 @@ def test_a_row_that_was_told_anew_counts_at_its_last_telling(tmp_path: Path) -> 
     found = tail.last(str(path), 2)
     assert names(found) == ["a", "b"] and found.messages[1].message.calls[0].id == "c1"
     assert found.skipped == {window.AGAIN: 1, window.NONE: 1}
+
+
+def test_a_host_that_goes_back_to_a_row_that_it_told_anew_goes_back_to_the_first_telling(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "gemini.jsonl"
+    told = [("a", "user"), ("b", "gemini"), *((f"x{n}", "user") for n in range(9)), ("b", "gemini")]
+    rows = [{"id": key, "type": kind, "content": f"{key} says"} for key, kind in told]
+    lines = [json.dumps(one).encode() + b"\n" for one in [*rows, {"$rewindTo": "b"}]]
+    path.write_bytes(b"".join(lines))
+    assert names(tail.last(str(path), 1)) == ["a"]
+
+
+def test_a_compressed_transcript_whose_branch_begins_far_back_is_read_in_a_private_copy(
+    path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [*chain(300), row("side", "n00010"), row("end", "side")]
+    packed = path.with_suffix(".zst")
+    packed.write_bytes(packer.compress(path.read_bytes() + b"".join(rows)))
+    monkeypatch.setattr(tail, "RING", 4000)
+    monkeypatch.setattr(tail, "BEGINNING", 500)
+    assert names(tail.last(str(packed), 4)) == ["n00009", "n00010", "side", "end"]
+    assert not list(home.glob("**/copies/*"))
+
+
+def test_lines_of_any_size_below_the_largest_are_read_whole(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backwards, "LARGEST", 3000)
+    monkeypatch.setattr(backwards, "BLOCK", 100)
+    add(path, *chain(60, text="x" * 1200))
+    found = tail.last(str(path), 100)
+    assert len(found.messages) == 60 and not found.lost
 
 
 # -- what it says ----------------------------------------------------------------------------------
