@@ -134,7 +134,7 @@ def back(db: sqlite3.Connection, session: str, path: str) -> Iterator[Row]:
     if copied:
         source = Source(0, 0, tables.name(session, path), 0, 0, "", "", "")
         older = read(db, session, source, 1 << 62).rows
-        yield from reversed(older[: len(older) - len(held)])
+        yield from (row for row in reversed(older) if not held or row.start < held[-1]["id"])
 
 
 def _is_child(session: dict[str, Any]) -> bool:

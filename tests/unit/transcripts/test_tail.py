@@ -14,7 +14,7 @@ import pytest
 
 from swapcache.errors import FormatError, MissingSourceError, SourceError
 from swapcache.model import Message
-from swapcache.transcripts import backwards, tables, tail, window
+from swapcache.transcripts import backwards, tables, tail, window, zstd
 from tests import databases
 from tests.unit.test_hook import ALLOWED
 
@@ -201,6 +201,7 @@ def test_a_compressed_transcript_whose_branch_begins_far_back_is_read_in_a_priva
     packed = path.with_suffix(".zst")
     packed.write_bytes(packer.compress(path.read_bytes() + b"".join(rows)))
     monkeypatch.setattr(tail, "RING", 4000)
+    monkeypatch.setattr(zstd, "PIECE", 500)
     monkeypatch.setattr(tail, "BEGINNING", 500)
     assert names(tail.last(str(packed), 4)) == ["n00009", "n00010", "side", "end"]
     assert not list(home.glob("**/copies/*"))
