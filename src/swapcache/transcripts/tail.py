@@ -63,8 +63,8 @@ def said(message: Message) -> bool:
 
 
 def last(path: str, wanted: int, format: str = "", keep: Callable[[Message], bool] = said) -> Tail:
-    """The last `wanted` messages of a transcript that `keep` takes: of a file, also a compressed
-    one, or of a session in a database (sqlite:<session id>:<file>).
+    """The last `wanted` (at least one) messages of a transcript that `keep` takes: of a file, also
+    a compressed one, or of a session in a database (sqlite:<session id>:<file>).
 
     Raises SourceError (missing, not a file, no permission), FormatError (no transcript).
     """
@@ -147,6 +147,7 @@ def _sniffed(source: Backwards, path: str) -> Format | None:
     Raises FormatError.
     """
     head = source.bytes_at(BEGINNING, 0).split(b"\n")
+    head = head[:-1] or head  # its last line goes on
     try:
         return formats.sniff([row for line in head for row in lines.split(0, line)], path)
     except FormatError:
