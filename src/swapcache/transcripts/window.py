@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 REACH = 64 << 20
 """So far back it is looked for a parent, or for what a step back names; then it counts as lost."""
-NEAR = 4 << 20
+NEAR = 1 << 20
 """So far where the row hangs on something that was lost right before it, by all that is seen."""
 AROUND = 64
 """A host that goes back to a row may have told it anew: so many rows before it are looked at."""
