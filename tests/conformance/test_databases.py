@@ -440,6 +440,55 @@ def test_C1_a_row_without_readable_json_costs_only_itself(
     store.close()
 
 
+ODD = {"a number": 7, "a large number": 1 << 62, "no UTF-8": b"\xc3(", "words": "x", "NULL": None}
+
+
+@pytest.mark.parametrize("kind", sorted(ODD))
+def test_C1_an_odd_value_in_any_column_is_told_once_and_costs_no_other_row(
+    host: str, place: Path, kind: str
+) -> None:
+    whole = made.build(place / "whole.db", host, loose=True)
+    source, path = made.session_of(whole), place / "host.db"
+    oracle, count = Oracle(host, whole), len(made.rows_of(source))
+    oracle.session = source.replace(str(whole), str(path))
+    for table in {ROWS[host][0], "message" if host == "opencode" else ROWS[host][0]}:
+        with contextlib.closing(sqlite3.connect(whole)) as db:
+            names = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
+        for name in names:
+            shutil.copy(whole, path)
+            with contextlib.closing(made.connect(path)) as db:
+                where = f"rowid=(SELECT max(rowid)-9 FROM {table})"
+                with contextlib.suppress(sqlite3.Error):  # a row's number must be one
+                    value = "CAST(? AS TEXT)" if kind == "no UTF-8" else "?"
+                    db.execute(f"UPDATE {table} SET {name}={value} WHERE {where}", (ODD[kind],))
+            rows = read(oracle, path)
+            lost = [row for row in rows if row.reason]
+            moved = name in ("session_id", "seq", "id")
+            assert moved or lost or len(rows) >= count, name
+            assert len(rows) >= count - 1, name
+            assert len({row.start for row in rows}) == len(rows), name
+            first = databases.read(made.fresh(oracle.session), databases.ALL)
+            again = databases.read(first.source, databases.ALL)
+            assert (again.rows, again.rewritten) == ([], False), f"{name} is told twice"
+            databases.candidates(str(path))
+
+
+def test_C1_a_session_table_full_of_oddities_harms_no_row(host: str, place: Path) -> None:
+    whole = made.build(place / "whole.db", host, loose=True)
+    source, path = made.session_of(whole), place / "host.db"
+    table = {"hermes": "sessions", "opencode": "session", "openclaw": "session_nodes"}[host]
+    with contextlib.closing(sqlite3.connect(whole)) as db:
+        names = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
+    for name in names:
+        for value in (7, 1.5, b"\xff{", "[" * 5000):
+            shutil.copy(whole, path)
+            with contextlib.closing(made.connect(path)) as db, contextlib.suppress(sqlite3.Error):
+                db.execute(f"UPDATE {table} SET {name}=?", (value,))
+            rows = made.rows_of(source.replace(str(whole), str(path)))
+            assert len(rows) == len(made.rows_of(source)), name
+            databases.candidates(str(path))
+
+
 @pytest.mark.parametrize("kind", ["cut", "other bytes", "empty", "no zstd at all"])
 def test_C1_a_compressed_event_that_is_damaged_is_kept_as_it_is(place: Path, kind: str) -> None:
     path = made.build(place / "host.db", "openclaw", loose=True)
@@ -587,6 +636,59 @@ LOGS: dict[str, Callable[[bytes], bytes]] = {
     "a damaged header": lambda log: b"\0" * 32 + log[32:],
     "damaged frames": lambda log: log[:40] + b"\xee" * (len(log) - 40),
 }
+
+
+def _commits(path: Path, count: int) -> dict[str, bytes]:
+    """A closed database and a log with one row in each of its transactions."""
+    host = made.Hermes(path)
+    host.db.execute("PRAGMA wal_autocheckpoint=0")
+    host.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for number in range(count):
+        host.add("user", f"request {number} " + "of some length " * (90 * (number % 3)))
+    return {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal", "-shm")}
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_C1_rows_behind_a_damaged_place_of_a_log_are_read_and_the_damage_is_told(
+    place: Path, tmp_path: Path, index: bool
+) -> None:
+    """SQLite itself reads such a log up to the damage, and says nothing."""
+    was = _commits(tmp_path / "state.db", 20)
+    path = place / "state.db"
+    source = f"sqlite:{made.Hermes.SESSION}:{path}"
+    for at in (*range(40, len(was["-wal"]), len(was["-wal"]) // 23), 3, 17, 30):
+        log = was["-wal"][:at] + bytes([was["-wal"][at] ^ 0xFF]) + was["-wal"][at + 1 :]
+        for end, data in (("", was[""]), ("-wal", log), ("-shm", was["-shm"] if index else b"")):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+            if data:
+                Path(f"{path}{end}").write_bytes(data)
+        rows = made.rows_of(source)
+        assert sum(1 for row in rows if row.value) >= 17, f"byte {at}"
+        assert any("log is damaged" in row.reason for row in rows), f"byte {at}"
+        assert Path(f"{path}-wal").read_bytes() == log
+
+
+def test_C1_the_log_beside_an_empty_file_is_read_and_left(place: Path, tmp_path: Path) -> None:
+    """SQLite deletes it, even for a reader."""
+    was = _commits(tmp_path / "state.db", 4)
+    path = place / "state.db"
+    path.touch()
+    log = path.with_name("state.db-wal")
+    log.write_bytes(was["-wal"])
+    for index in (b"", was["-shm"]):
+        if index:
+            path.with_name("state.db-shm").write_bytes(index)
+        rows = made.rows_of(f"sqlite:{made.Hermes.SESSION}:{path}")
+        assert sum(1 for row in rows if row.value) == 4 and rows[0].reason
+        assert log.read_bytes() == was["-wal"]
+        databases.candidates(str(path))
+
+
+def test_a_file_that_ends_in_its_header_is_refused(place: Path) -> None:
+    for data in (b"SQLite format 3\0", b"SQLite format 3\0" + b"\x10", b""):
+        (place / "host.db").write_bytes(data)
+        with pytest.raises(SourceError, match="cannot be read"):
+            databases.candidates(str(place / "host.db"))
 
 
 @pytest.mark.parametrize("kind", sorted(LOGS))

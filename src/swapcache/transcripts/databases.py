@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NAMES = ("openclaw", "opencode", "hermes")
 ALL = 1 << 62
+DAMAGED = "damaged "
+"""Begins the mark of a session that was read from damage: it is, until its database is mended."""
 
 
 class Read(NamedTuple):
@@ -61,9 +63,9 @@ def read(source: Source, limit: int) -> Read:
 
     def work(db: sqlite3.Connection) -> Read:
         database = _of(db, path)
-        if not source.cursor and not database.sound(db, session):
+        if not _sound(database, db, session, source):
             raise sqlite3.DatabaseError("its tables and indexes disagree")
-        mark = database.mark(db, session, source)
+        mark = database.mark(db, session, _mended(source))
         if mark.rewritten:
             fresh = source._replace(cursor=0, head="", tail="")
             if not database.read(db, session, fresh, 0).rows:
@@ -74,9 +76,21 @@ def read(source: Source, limit: int) -> Read:
 
     def rest(database: Database, db: sqlite3.Connection, reason: str) -> Read:
         found = database.read(db, session, source, limit)
-        return _read(source, database, _reported(found, source, reason))
+        hurt = source._replace(head=DAMAGED + _mended(source).head)
+        return _read(hurt, database, _reported(found, source, reason))
 
     return _asked(path, source.format, session, work, rest)
+
+
+def _sound(database: Database, db: sqlite3.Connection, session: str, source: Source) -> bool:
+    """True where nothing was found wrong; asked at the beginning, and after damage."""
+    asked = not source.cursor or source.head.startswith(DAMAGED)
+    return not asked or database.sound(db, session)
+
+
+def _mended(source: Source) -> Source:
+    """A source without the mark of damage."""
+    return source._replace(head=source.head.removeprefix(DAMAGED))
 
 
 def _read(source: Source, database: Database, found: Found) -> Read:
@@ -100,7 +114,10 @@ def changed(source: Source) -> bool:
     session, path = tables.parts(source.path)
 
     def work(db: sqlite3.Connection) -> bool:
-        return _of(db, path).mark(db, session, source).rewritten
+        database = _of(db, path)
+        if not _sound(database, db, session, source):
+            return False
+        return database.mark(db, session, _mended(source)).rewritten
 
     return _asked(path, source.format, session, work, lambda _, __, ___: False)
 
@@ -116,7 +133,10 @@ def generation(source: Source) -> str:
     session, path = tables.parts(source.path)
 
     def work(db: sqlite3.Connection) -> str:
-        return _of(db, path).mark(db, session, source._replace(cursor=0)).generation
+        database = _of(db, path)
+        if not _sound(database, db, session, source):
+            return source.head
+        return database.mark(db, session, source._replace(cursor=0)).generation
 
     return _asked(path, source.format, session, work, lambda _, __, ___: source.head)
 
@@ -171,10 +191,14 @@ def _asked(
     rest: Callable[[Database, sqlite3.Connection, str], T],
 ) -> T:
     """`work` on the database, or `rest` on what could be saved of it."""
+    if not tables.is_text(session):
+        raise SourceError(f"{path}: the id of the session is no text any more: {session!a}")
     try:
         return sqlite.ask(path, work)
     except sqlite3.Error as problem:
         reason = f"the database is damaged: {problem}"
+        if "no such column" in str(problem):
+            reason = f"the database is of a version that is not known here: {problem}"
     except FormatError as problem:
         if known:  # it was one of ours, so tables are missing
             reason = str(problem)

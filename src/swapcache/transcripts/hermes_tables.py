@@ -97,13 +97,13 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
 
 
 def _is_child(session: dict[str, Any]) -> bool:
-    started = b'"_delegate_from"' in (session.get("model_config") or b"")
+    started = '"_delegate_from"' in text(session.get("model_config"))
     return started or text(session.get("source")) == "subagent"
 
 
 def _row(columns: dict[str, Any], common: dict[str, Any], copy: bool) -> Row:
     kept = {
-        key: text(value) if isinstance(value, bytes) else value
+        key: tables.plain(value)
         for key, value in columns.items()
         if value is not None and key not in MUTABLE and (key != "observed" or value)
     }
@@ -135,7 +135,7 @@ def _no_calls(given: str) -> str:
 
 _SUMMARISED = (
     "SELECT id, content, tool_call_id, tool_calls FROM messages WHERE session_id=? AND id<?"
-    " AND role=? AND active=0 AND compacted=1"
+    " AND role=CAST(? AS TEXT) AND active=0 AND compacted=1"
 )
 
 
@@ -173,7 +173,9 @@ class _Batch:
     def _like(self, row: dict[str, Any], begin: int, where: str, value: Any) -> list[int]:
         """The summarised rows before `begin` that `row` repeats."""
         query = f"{_SUMMARISED} AND {where} ORDER BY id"
-        found = self._db.execute(query, (self._session, begin, text(row.get("role")), value))
+        found = self._db.execute(
+            query, (self._session, begin, tables.octets(row.get("role")), value)
+        )
         wanted = _essence(row.get("content"), row.get("tool_call_id"), row.get("tool_calls"))
         return [int(r[0]) for r in found if _essence(*r[1:]) == wanted]
 
@@ -220,8 +222,9 @@ def candidates(db: sqlite3.Connection, path: str) -> list[Candidate]:
 
 def _first_words(db: sqlite3.Connection, session: str) -> str:
     row = db.execute(
-        "SELECT content FROM messages WHERE session_id=? AND role='user' ORDER BY id LIMIT 1",
-        (session,),
+        "SELECT content FROM messages WHERE session_id=CAST(? AS TEXT) AND role='user'"
+        " ORDER BY id LIMIT 1",
+        (tables.octets(session),),
     ).fetchone()
     return " ".join(text(row[0]).split())[:80] if row else ""
 

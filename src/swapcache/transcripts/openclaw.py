@@ -149,10 +149,10 @@ def _live(db: sqlite3.Connection, session: str) -> bool:
     return db.execute(query, (session,)).fetchone() is not None
 
 
-def _row(seq: int, plain: bytes | None, packed: bytes | None, navigation: bytes | None) -> Row:
+def _row(seq: int, plain: Any, packed: Any, navigation: Any) -> Row:
     if plain is not None:
-        return archives.event(seq, plain)
-    if packed is None:
+        return archives.event(seq, tables.octets(plain))
+    if not isinstance(packed, bytes):
         return Row(seq, b"", None, "neither text nor compressed data where an event is expected")
     raw, reason = zstd.unpacked(packed, EVENT_LIMIT)
     if not reason:
@@ -174,6 +174,10 @@ def candidates(db: sqlite3.Connection, path: str) -> list[Candidate]:
     query = "SELECT session_id, count(*) AS n FROM transcript_events GROUP BY session_id"
     for row in fetch(db, query):
         key = text(row["session_id"])
+        if not tables.is_text(key):  # damage: it is listed, nothing more can be asked of it
+            name = tables.name(key, path)
+            found.append(Candidate(key, key, "", "", row["n"], "", name))
+            continue
         found.append(_candidate(db, path, key, names.get(key) or _key_of(db, key), row["n"]))
     found.sort(key=lambda c: c.wall, reverse=True)
     known = {c.id for c in found}

@@ -41,6 +41,7 @@ SESSION = (
     " model time_created time_updated time_compacting time_archived"
 )
 NOWHERE = -(1 << 40)
+EARLIEST = -(1 << 63)
 OF_ASSISTANT = ("step-start", "step-finish", "tool", "reasoning", "patch", "snapshot", "retry")
 
 
@@ -48,7 +49,7 @@ class _Memory:
     """What was told of a session: messages that are settled, and the newest row by row."""
 
     def __init__(self, dumped: str) -> None:
-        kept: Any = json.loads(dumped) if dumped else [[-1, ""], 0, []]
+        kept: Any = json.loads(dumped) if dumped else [[EARLIEST, ""], 0, []]
         self.settled: tuple[int, str] = (kept[0][0], kept[0][1])
         """Order key of the newest message that is not looked at any more."""
         self.count: int = kept[1]
@@ -90,8 +91,8 @@ def _session(db: sqlite3.Connection, session: str) -> _Session:
         return _Session(False, ("", ""))
     revert: Any = {}
     try:
-        revert = json.loads(found[0].get("revert") or b"{}")
-    except ValueError:
+        revert = json.loads(tables.octets(found[0].get("revert")) or b"{}")
+    except (ValueError, RecursionError):
         revert = {}
     point = revert if isinstance(revert, dict) else {}
     taken = str(point.get("messageID") or ""), str(point.get("partID") or "")
@@ -99,7 +100,12 @@ def _session(db: sqlite3.Connection, session: str) -> _Session:
 
 
 def sound(db: sqlite3.Connection, session: str) -> bool:
-    """A session's parts are as many as those of its messages."""
+    """A session's parts are as many as those of its messages, and these have a time each."""
+    timeless = (
+        "SELECT 1 FROM message WHERE session_id=? AND typeof(time_created)!='integer' LIMIT 1"
+    )
+    if db.execute(timeless, (session,)).fetchone() is not None:
+        return False
     query = (
         "SELECT count(*) FROM message JOIN part ON part.message_id=message.id"
         " WHERE message.session_id=?"
@@ -175,9 +181,9 @@ class _Telling:
         self._id = text(message["id"])
         self._parts = fetch(
             db,
-            "SELECT rowid, id, time_created, time_updated, data FROM part WHERE message_id=?"
-            " ORDER BY id",
-            self._id,
+            "SELECT rowid, id, time_created, time_updated, data FROM part"
+            " WHERE message_id=CAST(? AS TEXT) ORDER BY id",
+            tables.octets(message["id"]),
         )
         self._common: dict[str, Any] = {"session_id": session}
         data = _object(message["data"])
@@ -234,7 +240,7 @@ class _Telling:
             return []
         self._told[key] = [state, changed, before[2] + 1]
         columns = {"id": text(row["id"]), **of, **self._common}
-        columns |= {name: row[name] for name in ("time_created", "time_updated")}
+        columns |= {name: tables.plain(row[name]) for name in ("time_created", "time_updated")}
         columns |= more
         columns |= {"child": True} if self._whose.child else {}
         columns |= {"reverted": True} if self._reverted(kind, columns["id"]) else {}
@@ -338,7 +344,9 @@ def named(values: list[Value], session: bytes) -> tuple[str, int | None, dict[st
 
 
 def mended(db: sqlite3.Connection) -> None:
-    """Puts a message without content above parts whose own is lost, at no real row's place."""
+    """Puts a message without content above parts whose own is lost, at no real row's place; one
+    without a time goes before all others."""
+    db.execute("UPDATE message SET time_created=0 WHERE typeof(time_created)!='integer'")
     db.execute(
         "INSERT INTO message(rowid, id, session_id, time_created, time_updated) SELECT"
         " ?-min(rowid), message_id, session_id, min(time_created), min(time_created) FROM part"
