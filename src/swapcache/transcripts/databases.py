@@ -67,8 +67,7 @@ def read(source: Source, limit: int) -> Read:
             raise sqlite3.DatabaseError("its tables and indexes disagree")
         mark = database.mark(db, session, _mended(source))
         if mark.rewritten:
-            fresh = source._replace(cursor=0, head="", tail="")
-            if not database.read(db, session, fresh, 0).rows:
+            if not database.read(db, session, _fresh(source), 0).rows:
                 raise MissingSourceError(f"{path} holds nothing of the session {session} any more")
             return Read([], source, True, True)
         found = database.read(db, session, source, limit)
@@ -83,9 +82,19 @@ def read(source: Source, limit: int) -> Read:
 
 
 def _sound(database: Database, db: sqlite3.Connection, session: str, source: Source) -> bool:
-    """True where nothing was found wrong; asked at the beginning, and after damage."""
-    asked = not source.cursor or source.head.startswith(DAMAGED)
-    return not asked or database.sound(db, session)
+    """True where nothing was found wrong; asked at the beginning, and after damage.
+
+    Raises sqlite3.DatabaseError for damage that still is there.
+    """
+    hurt = source.head.startswith(DAMAGED)
+    if hurt:
+        database.read(db, session, _fresh(source), ALL)
+    return bool(source.cursor and not hurt) or database.sound(db, session)
+
+
+def _fresh(source: Source) -> Source:
+    """A source as it was before anything was read of it."""
+    return source._replace(cursor=0, head="", tail="")
 
 
 def _mended(source: Source) -> Source:
@@ -106,7 +115,8 @@ def _reported(found: Found, source: Source, reason: str) -> Found:
     if rows or not source.cursor:
         place = -1 - source.cursor
         rows.insert(0, Row(place, b"", None, f"{reason}; what nothing names any more is lost"))
-    return found._replace(rows=rows)
+    # What was told must lie before the cursor, also where it was the damage alone.
+    return found._replace(rows=rows, next=max(found.next, 1))
 
 
 def changed(source: Source) -> bool:
@@ -143,7 +153,7 @@ def generation(source: Source) -> str:
 
 def rows_before(source: Source) -> list[Row]:
     """All rows of a session before the cursor, as a reading from the start gives them."""
-    rows = read(source._replace(cursor=0, head="", tail=""), ALL).rows
+    rows = read(_fresh(source), ALL).rows
     return [row for row in rows if row.start < source.cursor]
 
 

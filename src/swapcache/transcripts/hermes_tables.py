@@ -42,17 +42,19 @@ SESSIONS = (
     " compression_failure_cooldown_until compression_failure_error compression_fallback_streak"
     " profile_name rewind_count archived"
 )
-OTHER_INDEX = "idx_messages_session_active"
+INDEXES = ("idx_messages_session", "idx_messages_session_active")
 ROLES = (b"user", b"assistant", b"tool", b"system", b"session_meta")
 
 
 def sound(db: sqlite3.Connection, session: str) -> bool:
-    """Both indexes of sessions know the same number of messages."""
-    if not tables.has(db, OTHER_INDEX):
-        return True
-    count = "SELECT count(*) FROM messages {} WHERE session_id=?"
-    ways = ("", f"INDEXED BY {OTHER_INDEX}")
-    return len({db.execute(count.format(way), (session,)).fetchone() for way in ways}) == 1
+    """Both indexes of sessions know the same number of messages, and each is found by its id."""
+    ways = [f"INDEXED BY {name}" for name in INDEXES if tables.has(db, name)]
+    counts = [f"SELECT count(*) FROM messages {way} WHERE session_id=?" for way in ways]  # noqa: S608
+    counts.append(
+        "SELECT count(*) FROM messages AS one CROSS JOIN messages AS other ON other.id=one.id"
+        " WHERE one.session_id=?"
+    )
+    return len({db.execute(count, (session,)).fetchone() for count in counts}) == 1
 
 
 def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:

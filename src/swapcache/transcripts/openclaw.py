@@ -114,7 +114,7 @@ def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:
     for table in ("transcript_rewrite_watermarks", *archives.TABLES):
         if not generation and has(db, table):
             found = fetch(db, f"SELECT generation FROM {table} WHERE session_id=?", session)  # noqa: S608
-            generation = text(found[-1]["generation"]) if found else ""
+            generation = tables.mark(found[-1]["generation"]) if found else ""
     return Mark(generation, bool(source.cursor) and generation != source.head)
 
 
@@ -126,6 +126,8 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
     for seq, plain, packed, navigation in found:
         if size > limit:
             return Found(rows, seq, "", True)
+        if not isinstance(seq, int):
+            raise sqlite3.DatabaseError("an event's number is none")
         rows.append(_row(seq, plain, packed, navigation))
         size += len(rows[-1].raw)
         cursor = seq + 1
@@ -157,7 +159,7 @@ def _row(seq: int, plain: Any, packed: Any, navigation: Any) -> Row:
     raw, reason = zstd.unpacked(packed, EVENT_LIMIT)
     if not reason:
         return archives.event(seq, raw)
-    known = text(navigation)[:200]
+    known = tables.mark(navigation)[:200]
     return Row(seq, packed, None, f"compressed event: {reason}; known of it: {known}")
 
 

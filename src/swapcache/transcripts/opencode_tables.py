@@ -82,7 +82,7 @@ class _Session(NamedTuple):
     @property
     def generation(self) -> str:
         """Of which the session's rows are: it changes when they are taken back or given again."""
-        return "/".join(self.revert) if self.revert[0] else ""
+        return tables.mark("/".join(self.revert)) if self.revert[0] else ""
 
 
 def _session(db: sqlite3.Connection, session: str) -> _Session:
@@ -121,19 +121,27 @@ def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:
         return Mark(generation, False)
     memory = _Memory(source.tail)
     (settled,) = db.execute(
-        "SELECT count(*) FROM message WHERE session_id=? AND (time_created, id)<=(?,?)",
-        (session, *memory.settled),
+        "SELECT count(*) FROM message WHERE session_id=?"
+        " AND (time_created, id)<=(?,CAST(? AS TEXT))",
+        (session, memory.settled[0], tables.octets(memory.settled[1])),
     ).fetchone()
     gone = settled != memory.count
-    for _, _, told in memory.watched:
-        for row in told:
-            table = "part" if row[0] == "p" else "message"
-            there = db.execute(
-                f"SELECT 1 FROM {table} WHERE rowid=? AND session_id=?",  # noqa: S608
-                (int(row[1:]), session),
-            )
-            gone = gone or there.fetchone() is None
+    there = _newest(db, session, memory)
+    gone = gone or any(not there.issuperset(told) for _, _, told in memory.watched)
     return Mark(generation, gone or generation != source.head)
+
+
+def _newest(db: sqlite3.Connection, session: str, memory: _Memory) -> set[str]:
+    """The rows of the messages that are watched, by the indexes by which they are read."""
+    messages = db.execute(
+        "SELECT rowid FROM message WHERE session_id=? AND (time_created, id)>(?,CAST(? AS TEXT))",
+        (session, memory.settled[0], tables.octets(memory.settled[1])),
+    )
+    found = {f"m{number}" for (number,) in messages}
+    for _, name, _ in memory.watched:
+        query = "SELECT rowid FROM part WHERE message_id=CAST(? AS TEXT)"
+        found |= {f"p{number}" for (number,) in db.execute(query, (tables.octets(name),))}
+    return found
 
 
 def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Found:
@@ -142,9 +150,10 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
     messages = fetch(
         db,
         "SELECT rowid, id, time_created, time_updated, data FROM message WHERE session_id=?"
-        " AND (time_created, id)>(?,?) ORDER BY time_created, id",
+        " AND (time_created, id)>(?,CAST(? AS TEXT)) ORDER BY time_created, id",
         session,
-        *memory.settled,
+        memory.settled[0],
+        tables.octets(memory.settled[1]),
     )
     rows: list[Row] = []
     size = 0

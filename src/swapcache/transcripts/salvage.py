@@ -71,7 +71,7 @@ def _declared(path: str) -> dict[str, tuple[str, ...]]:
             scratch.execute(sql.decode("utf-8", "replace"))
             given = scratch.execute("SELECT name FROM pragma_table_info(?)", (tables.text(name),))
             found[tables.text(name)] = tuple(column for (column,) in given)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeError):
             continue  # the order that we know has to do
         finally:
             scratch.close()

@@ -149,7 +149,10 @@ def _worked(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> 
     db.execute("PRAGMA query_only=1")
     db.execute("PRAGMA writable_schema=1")  # reads on in a file that lost its end
     db.execute("BEGIN")
-    return work(db)
+    try:
+        return work(db)
+    except UnicodeDecodeError as problem:  # of a column's name
+        raise sqlite3.DatabaseError(f"its schema is no text: {problem.reason}") from problem
 
 
 def _on_copy(path: str, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -129,6 +129,11 @@ def is_text(name: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
+def mark(value: Any) -> str:
+    """A host's mark in a form that can be kept, whatever damage made of it."""
+    return text(value).encode("utf-8", "backslashreplace").decode()
+
+
 def plain(value: Any) -> Any:
     """A column's value as JSON can hold it."""
     return text(value) if isinstance(value, bytes) else value
