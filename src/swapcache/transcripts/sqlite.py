@@ -31,6 +31,8 @@ WAL = 2
 WAIT = 1.0
 COPIES = 3
 PAUSE = 0.1
+ABANDONED = 600.0
+"""Seconds after which a copy whose process is gone is nobody's."""
 BESIDE = ("-wal", "-journal")
 BLOCK = 1 << 20
 
@@ -180,15 +182,47 @@ def copied(path: str) -> str:
     The caller removes it. Raises SourceError.
     """
     folder = f"{paths.state_dir()}/copies/{os.getpid()}-{os.urandom(6).hex()}"
+    _forget_killed(os.path.dirname(folder))
     files.private_directory(folder)
-    copy = f"{folder}/database"
-    for _ in range(COPIES):
-        before = look(path)
-        for end in ("", *BESIDE):
-            _copy(path + end, copy + end)
-        if look(path) == before:
-            break
+    copy, done = f"{folder}/database", False
+    try:
+        for _ in range(COPIES):
+            before = look(path)
+            for end in ("", *BESIDE):
+                _copy(path + end, copy + end)
+            if look(path) == before:
+                break
+        done = True
+    except OSError as problem:
+        raise SourceError(
+            f"{path} cannot be copied to {folder}: {problem.strerror}; make room there"
+        ) from problem
+    finally:
+        if not done:
+            remove(copy)
     return copy
+
+
+def _forget_killed(place: str) -> None:
+    """Removes the copies of processes that were killed over them."""
+    for name in os.listdir(place) if os.path.isdir(place) else ():
+        try:
+            if time.time() - os.stat(f"{place}/{name}").st_mtime > ABANDONED and _is_gone(name):
+                remove(f"{place}/{name}/database")
+        except OSError:
+            continue  # another process was faster
+
+
+def _is_gone(name: str) -> bool:
+    """True when the process that a copy is named after does not run."""
+    owner = name.partition("-")[0]
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OverflowError, PermissionError):
+        return False
+    return False
 
 
 def _copy(source: str, target: str) -> None:

@@ -27,19 +27,21 @@ def unpacked(data: bytes, limit: int) -> tuple[bytes, str]:
         return b"", NO_DECODER
     decoder = zstd.ZstdDecompressor()
     plain: list[bytes] = []
-    left, reason = limit, "its end is missing"
+    left = limit
     try:
         for at in range(0, len(data), BLOCK):
-            if decoder.eof or left <= 0:
-                break
-            plain.append(decoder.decompress(data[at : at + BLOCK], max_length=left))
-            left -= len(plain[-1])
-            while left > 0 and not decoder.needs_input and not decoder.eof:
-                plain.append(decoder.decompress(b"", max_length=left))
+            given = data[at : at + BLOCK]
+            while given or not (decoder.needs_input or decoder.eof):
+                if left <= 0:
+                    return b"".join(plain), f"more than {limit >> 20} MB of zstd data"
+                if decoder.eof:  # one more frame behind the first
+                    decoder = zstd.ZstdDecompressor()
+                plain.append(decoder.decompress(given, max_length=left))
                 left -= len(plain[-1])
+                given = decoder.unused_data if decoder.eof else b""
     except zstd.ZstdError as problem:
-        reason = str(problem).lower()[:60]
-    return b"".join(plain), "" if decoder.eof else f"damaged zstd data ({reason})"
+        return b"".join(plain), f"damaged zstd data ({str(problem).lower()[:60]})"
+    return b"".join(plain), "" if decoder.eof else "damaged zstd data (its end is missing)"
 
 
 def plain_file(file: int, folder: str, limit: int) -> int:
