@@ -229,7 +229,8 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
                 fold.count(LEFT)
             continue
         if place is not None:
-            branched = branched or not place.follows(fold.leaf)
+            asks = message is not None and message.kind == "request"
+            branched = branched or not place.follows(fold.leaf, asks)
             fold.leaf = place.leaf or ""
         if message is not None:
             messages += dialogue(message) and not again

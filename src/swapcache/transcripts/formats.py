@@ -34,7 +34,7 @@ def by_name(name: str) -> Format:
     if name == "claude-code":
         from swapcache.transcripts import claude_code as m
 
-        return Format(m.NAME, m.matches, m.session_of, m.workspace_of, m.message)
+        return Format(m.NAME, m.matches, m.session_of, m.workspace_of, m.message, m.place)
     if name == "pi":
         from swapcache.transcripts import pi
 
