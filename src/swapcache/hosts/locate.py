@@ -212,8 +212,8 @@ def _transcript(host: str, path: str, head: int) -> Candidate:
     finally:
         os.close(file)
     reader = formats.sniff(rows, path)
-    if reader.name != FORMATS.get(host, host):
-        raise FormatError(f"{path} is a transcript of {reader.name}, not of {host}")
+    if reader.of != FORMATS.get(host, host):
+        raise FormatError(f"{path} is a transcript of {reader.of}, not of {host}")
     values = [row.value for row in rows if row.value is not None]
     session = next((s for v in values if (s := reader.session_of(v))), "")
     made = [m for v in values if (m := reader.message(v)) is not None]
@@ -229,7 +229,7 @@ def _transcript(host: str, path: str, head: int) -> Candidate:
         count if size <= head else -1,
         next((w for v in values if (w := reader.workspace_of(v))), ""),
         path,
-        host == "claude-code" and name.startswith("agent-"),
+        reader.name != reader.of or (host == "claude-code" and name.startswith("agent-")),
         _state(path),
     )
 

@@ -1,10 +1,10 @@
 """The way through a transcript: which rows are on the branch that the host goes on with.
 
 Owns parent links (pi from version 3 on, OpenClaw, Qwen, Claude Code) and steps back in formats
-without links (Codex, Gemini). Promises that a row is left out only where the transcript itself shows another
-branch: a parent that nobody knows (a damaged row, a window that began elsewhere) counts as the
-newest row, and a step back to a row that nobody knows leaves nothing. Never drops a row; callers
-decide.
+without links (Codex, Gemini). Promises that a row is left out only where the transcript itself
+shows another branch: a parent that nobody knows (a damaged row, a window that began elsewhere)
+counts as the newest row, and a step back to a row that nobody knows leaves nothing. Never drops a
+row; callers decide.
 """
 
 from __future__ import annotations
