@@ -28,7 +28,7 @@ from swapcache.state.fold import Fold, whole
 from swapcache.store import filing, sessions
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer
-from swapcache.transcripts import formats, origins
+from swapcache.transcripts import formats, kinds, origins
 from swapcache.transcripts.tree import Back
 
 TYPE_CHECKING = False
@@ -207,6 +207,8 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
         seq += 1
         meta = every.copy()
         message = reader.message(row.value) if row.value is not None else None
+        if row.value is not None and (kind := kinds.unknown(reader.name, row.value)):
+            meta["unknown"] = kind
         if message is not None and ledger.shared:
             message = origins.in_shared(message)
         place = reader.place(row.value) if reader.place and row.value is not None else None
@@ -308,7 +310,8 @@ def report(store: Store, session: Session, new: int, pending: int) -> Capture:
     rows, kept, messages = sessions.counts(store.db, session.number)
     seq, tag = store.head()
     lost = tuple(sessions.damages(store.db, session.number))
-    return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending)
+    unknown = tuple(sessions.unknown(store.db, session.number))
+    return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending, unknown)
 
 
 def whose(session: Session) -> dict[str, Any]:
