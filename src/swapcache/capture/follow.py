@@ -21,6 +21,8 @@ IMPORTED = "session-sqlite-import-archive"
 BATCH = 4 << 20
 ZSTD = b"\x28\xb5\x2f\xfd"
 """How a file begins that its host compressed when it moved it aside."""
+DOCUMENT = (b"{\n", b"{\r")
+"""How a session begins that is one JSON document, not lines."""
 ARCHIVE_LIMIT = 256 << 20
 
 
@@ -47,13 +49,29 @@ def edges_of(file: int, cursor: int) -> tuple[str, str]:
 def opened(path: str) -> int:
     """A descriptor of a transcript's plain bytes, also of a compressed one. Raises SourceError."""
     file = files.open_regular(path)
-    if os.pread(file, len(ZSTD), 0) != ZSTD:
-        return file
-    from swapcache.transcripts import zstd  # archives only
+    begin = os.pread(file, len(ZSTD), 0)
+    if begin == ZSTD:
+        from swapcache.transcripts import zstd  # archives only
 
+        return zstd.plain_file(file, _copies(), ARCHIVE_LIMIT)
+    return _document(file) if begin[:2] in DOCUMENT else file
+
+
+def _document(file: int) -> int:
+    """A descriptor of an old document's rows, or of the file that is none; closes the other."""
+    from swapcache.transcripts import documents  # old sessions only
+
+    data = files.contents(file, ARCHIVE_LIMIT)
+    if not documents.is_one(data[:EDGE]):
+        return file
+    os.close(file)
+    return files.unnamed(_copies(), documents.rows(data))
+
+
+def _copies() -> str:
     folder = f"{paths.state_dir()}/copies"
     files.private_directory(folder)
-    return zstd.plain_file(file, folder, ARCHIVE_LIMIT)
+    return folder
 
 
 def edges(path: str, cursor: int) -> tuple[str, str]:

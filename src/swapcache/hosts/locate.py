@@ -183,13 +183,15 @@ def _walk(host: str, place: str) -> Iterator[str]:
     for folder, below, names in os.walk(place):
         below.sort()
         for name in sorted(names):
-            if _is_transcript(name) or name.endswith((".db", ".sqlite")):
+            if _is_transcript(name, host) or name.endswith((".db", ".sqlite")):
                 yield f"{folder}/{name}"
         if flat:
             return
 
 
-def _is_transcript(name: str) -> bool:
+def _is_transcript(name: str, host: str) -> bool:
+    if host == "gemini" and name.startswith("session-") and name.endswith(".json"):
+        return True
     aside = any(f".jsonl{mark}" in name for mark in (*follow.RENAMED, ".imported-"))
     return (name.endswith(ENDS) or aside) and NOISE not in name
 
@@ -254,7 +256,7 @@ def _state(path: str) -> str:
     folder, name = os.path.split(path)
     if name.endswith(".zst") or os.path.basename(folder) in ASIDE or ".imported-" in name:
         return "archived"
-    return "live" if name.endswith(".jsonl") else "renamed"
+    return "live" if name.endswith((".jsonl", ".json")) else "renamed"
 
 
 def _key(host: str, path: str, session: str) -> str:

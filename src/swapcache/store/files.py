@@ -252,6 +252,19 @@ def read_regular(path: str, limit: int) -> bytes:
         os.close(file)
 
 
+def unnamed(folder: str, data: bytes) -> int:
+    """A descriptor of a file that holds `data` and has no name; `folder` is private and exists."""
+    place = f"{folder}/{os.getpid()}-{os.urandom(6).hex()}"
+    made = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.unlink(place)
+    try:
+        write_all(made, data)
+    except OSError:
+        os.close(made)
+        raise
+    return made
+
+
 class Lock:
     """An exclusive lock of the kernel's, released when the process dies.
 

@@ -74,6 +74,8 @@ def _codex(value: dict[str, Any]) -> str:
 
 def _gemini(value: dict[str, Any]) -> str:
     patch = "$set" in value or "$rewindTo" in value or "projectHash" in value
+    if "projectHash" in value and "messages" in value:
+        return "a whole session in one row"
     return "" if patch else _named(value.get("type"), GEMINI)
 
 

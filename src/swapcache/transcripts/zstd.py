@@ -56,11 +56,7 @@ def plain_file(file: int, folder: str, limit: int) -> int:
         os.close(file)
     if reason:
         plain += f"\n\0{reason}; the rest of the file is lost\n".encode()
-    place = f"{folder}/{os.getpid()}-{os.urandom(6).hex()}"
-    made = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    os.unlink(place)
-    files.write_all(made, plain)
-    return made
+    return files.unnamed(folder, plain)
 
 
 def _add_site() -> None:
