@@ -805,3 +805,17 @@ def test_C1_a_damaged_database_is_stored_with_what_was_lost(
     assert (second.records, second.new) == (report.records, 0), "what is lost is told once"
     again.close()
     store.close()
+
+
+def test_C1_damage_is_told_once_however_many_steps_a_session_takes(
+    whole: tuple[Oracle, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle, path = whole
+    root = _root(path, ROWS[oracle.host][0])
+    path.write_bytes(_page(root - 1, PAGES["noise"])(oracle.before, oracle.size))
+    with monkeypatch.context() as small:
+        small.setattr(databases, "AT_ONCE", 1)
+        rows = made.rows_of(oracle.session, 1)
+    assert sum(1 for row in rows if "what nothing names any more" in row.reason) == 1
+    assert len({row.start for row in rows}) == len(rows)
+    assert rows == made.rows_of(oracle.session)

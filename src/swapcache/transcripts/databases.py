@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NAMES = ("openclaw", "opencode", "hermes")
 ALL = 1 << 62
+AT_ONCE = 64 << 20
+"""Bytes that are taken at once from a damaged database: each time it is read page by page."""
 DAMAGED = "damaged "
 """Begins the mark of a session that was read from damage: it is, until its database is mended."""
 
@@ -74,9 +76,8 @@ def read(source: Source, limit: int) -> Read:
         return _read(source._replace(head=mark.generation), database, found)
 
     def rest(database: Database, db: sqlite3.Connection, reason: str) -> Read:
-        found = database.read(db, session, source, limit)
-        hurt = source._replace(head=DAMAGED + _mended(source).head)
-        return _read(hurt, database, _reported(found, source, reason))
+        found = database.read(db, session, source, max(limit, AT_ONCE))
+        return _reported(found, source, database, reason)
 
     return _asked(path, source.format, session, work, rest)
 
@@ -87,8 +88,10 @@ def _sound(database: Database, db: sqlite3.Connection, session: str, source: Sou
     Raises sqlite3.DatabaseError for damage that still is there.
     """
     hurt = source.head.startswith(DAMAGED)
-    if hurt:
-        database.read(db, session, _fresh(source), ALL)
+    again, more = _fresh(source), hurt
+    while more:
+        found = database.read(db, session, again, AT_ONCE)
+        again, more = again._replace(cursor=found.next, tail=found.tail), found.more
     return bool(source.cursor and not hurt) or database.sound(db, session)
 
 
@@ -107,16 +110,20 @@ def _read(source: Source, database: Database, found: Found) -> Read:
     return Read(found.rows, moved, False, found.more)
 
 
-def _reported(found: Found, source: Source, reason: str) -> Found:
-    """Rows saved from damage: those without content say why, and one more says that it happened."""
+def _reported(found: Found, source: Source, database: Database, reason: str) -> Read:
+    """Rows saved from damage: those without content say why, and one more says once that it
+    happened."""
     from swapcache.model import Row
 
     rows = [r._replace(reason=f"{r.reason} ({reason})") if r.reason else r for r in found.rows]
-    if rows or not source.cursor:
+    known = source.head.startswith(DAMAGED)
+    if not known and (rows or not source.cursor):
         place = -1 - source.cursor
         rows.insert(0, Row(place, b"", None, f"{reason}; what nothing names any more is lost"))
     # What was told must lie before the cursor, also where it was the damage alone.
-    return found._replace(rows=rows, next=max(found.next, 1))
+    told = found._replace(rows=rows, next=max(found.next, 1))
+    hurt = source if known or not rows else source._replace(head=DAMAGED + source.head)
+    return _read(hurt, database, told)
 
 
 def changed(source: Source) -> bool:
