@@ -29,7 +29,7 @@ from swapcache.model import Event, Row
 from swapcache.store import identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
-from swapcache.transcripts import databases
+from swapcache.transcripts import databases, formats
 from tests import databases as made
 from tests.databases import HOSTS, RECORDED
 
@@ -819,3 +819,18 @@ def test_C1_damage_is_told_once_however_many_steps_a_session_takes(
     assert sum(1 for row in rows if "what nothing names any more" in row.reason) == 1
     assert len({row.start for row in rows}) == len(rows)
     assert rows == made.rows_of(oracle.session)
+
+
+@pytest.mark.parametrize("name", ["hermes", "opencode"])
+def test_A5_without_its_session_s_row_nobody_knows_whose_words_they_are(
+    name: str, place: Path, home: Path, project: Path
+) -> None:
+    """It may be a child agent's session, or a group's: both stand in that row alone."""
+    path = made.build(place / "host.db", name, loose=True)
+    source = made.session_of(path)
+    with contextlib.closing(made.connect(path)) as db:
+        db.execute(f"DELETE FROM {'sessions' if name == 'hermes' else 'session'}")
+    reader = formats.by_name(name)
+    rows = made.rows_of(source)
+    asked = [m for r in rows if r.value and (m := reader.message(r.value)) and m.kind == "request"]
+    assert asked and {m.origin for m in asked} == {"untrusted"}

@@ -76,7 +76,7 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
     common: dict[str, Any] = {}
     if told and _is_child(told[0]):
         common["child"] = True
-    chat = text(told[0].get("chat_type")) if told else ""
+    chat = text(told[0].get("chat_type")) if told else "unknown"  # its row is lost: whose words?
     if chat not in SHARED:
         common["chat"] = chat
     batch = _Batch(db, session, source.tail)

@@ -75,6 +75,8 @@ class _Memory:
 
 
 class _Session(NamedTuple):
+    known: bool
+    """False where its row is lost: it may be a child agent's."""
     child: bool
     revert: tuple[str, str]
     """(message, part) from which on the person took back, or empties."""
@@ -88,7 +90,7 @@ class _Session(NamedTuple):
 def _session(db: sqlite3.Connection, session: str) -> _Session:
     found = fetch(db, "SELECT * FROM session WHERE id=?", session)
     if not found:
-        return _Session(False, ("", ""))
+        return _Session(False, False, ("", ""))
     revert: Any = {}
     try:
         revert = json.loads(tables.octets(found[0].get("revert")) or b"{}")
@@ -96,7 +98,7 @@ def _session(db: sqlite3.Connection, session: str) -> _Session:
         revert = {}
     point = revert if isinstance(revert, dict) else {}
     taken = str(point.get("messageID") or ""), str(point.get("partID") or "")
-    return _Session(bool(found[0].get("parent_id")), taken)
+    return _Session(True, bool(found[0].get("parent_id")), taken)
 
 
 def sound(db: sqlite3.Connection, session: str) -> bool:
@@ -252,6 +254,7 @@ class _Telling:
         columns |= {name: tables.plain(row[name]) for name in ("time_created", "time_updated")}
         columns |= more
         columns |= {"child": True} if self._whose.child else {}
+        columns |= {} if self._whose.known else {"adrift": True}
         columns |= {"reverted": True} if self._reverted(kind, columns["id"]) else {}
         columns |= {TOLD: True} if before[0] == BEGUN else {}
         start = row["rowid"] * 2 * TELLINGS + (TELLINGS if kind == "m" else 0) + before[2]
