@@ -131,7 +131,9 @@ class OpenCode:
 class Hermes:
     """A Hermes at work."""
 
-    def __init__(self, path: Path, session: str = "20261130_120000_abcdef") -> None:
+    SESSION = "20261130_120000_abcdef"
+
+    def __init__(self, path: Path, session: str = SESSION) -> None:
         self.path, self.session, self.clock = path, session, 1_796_000_000.25
         self.db = connect(path)
         text = (RECORDED / "hermes/recorded.sql").read_text()

@@ -341,6 +341,8 @@ class Capture(NamedTuple):
     tag: str
     pending: int = 0
     """Bytes of the source that are not read yet (an unfinished last line, or a bound reached)."""
+    unknown: tuple[tuple[str, int], ...] = ()
+    """(type, rows) of the types of rows that the format is not known to have; they are kept."""
 
 
 # -- what a host says ------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from swapcache.model import Event, Row
 from swapcache.store import identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
-from swapcache.transcripts import databases
+from swapcache.transcripts import databases, formats
 from tests import databases as made
 from tests.databases import HOSTS, RECORDED
 
@@ -440,6 +440,55 @@ def test_C1_a_row_without_readable_json_costs_only_itself(
     store.close()
 
 
+ODD = {"a number": 7, "a large number": 1 << 62, "no UTF-8": b"\xc3(", "words": "x", "NULL": None}
+
+
+@pytest.mark.parametrize("kind", sorted(ODD))
+def test_C1_an_odd_value_in_any_column_is_told_once_and_costs_no_other_row(
+    host: str, place: Path, kind: str
+) -> None:
+    whole = made.build(place / "whole.db", host, loose=True)
+    source, path = made.session_of(whole), place / "host.db"
+    oracle, count = Oracle(host, whole), len(made.rows_of(source))
+    oracle.session = source.replace(str(whole), str(path))
+    for table in {ROWS[host][0], "message" if host == "opencode" else ROWS[host][0]}:
+        with contextlib.closing(sqlite3.connect(whole)) as db:
+            names = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
+        for name in names:
+            shutil.copy(whole, path)
+            with contextlib.closing(made.connect(path)) as db:
+                where = f"rowid=(SELECT max(rowid)-9 FROM {table})"
+                with contextlib.suppress(sqlite3.Error):  # a row's number must be one
+                    value = "CAST(? AS TEXT)" if kind == "no UTF-8" else "?"
+                    db.execute(f"UPDATE {table} SET {name}={value} WHERE {where}", (ODD[kind],))
+            rows = read(oracle, path)
+            lost = [row for row in rows if row.reason]
+            moved = name in ("session_id", "seq", "id")
+            assert moved or lost or len(rows) >= count, name
+            assert len(rows) >= count - 1, name
+            assert len({row.start for row in rows}) == len(rows), name
+            first = databases.read(made.fresh(oracle.session), databases.ALL)
+            again = databases.read(first.source, databases.ALL)
+            assert (again.rows, again.rewritten) == ([], False), f"{name} is told twice"
+            databases.candidates(str(path))
+
+
+def test_C1_a_session_table_full_of_oddities_harms_no_row(host: str, place: Path) -> None:
+    whole = made.build(place / "whole.db", host, loose=True)
+    source, path = made.session_of(whole), place / "host.db"
+    table = {"hermes": "sessions", "opencode": "session", "openclaw": "session_nodes"}[host]
+    with contextlib.closing(sqlite3.connect(whole)) as db:
+        names = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
+    for name in names:
+        for value in (7, 1.5, b"\xff{", "[" * 5000):
+            shutil.copy(whole, path)
+            with contextlib.closing(made.connect(path)) as db, contextlib.suppress(sqlite3.Error):
+                db.execute(f"UPDATE {table} SET {name}=?", (value,))
+            rows = made.rows_of(source.replace(str(whole), str(path)))
+            assert len(rows) == len(made.rows_of(source)), name
+            databases.candidates(str(path))
+
+
 @pytest.mark.parametrize("kind", ["cut", "other bytes", "empty", "no zstd at all"])
 def test_C1_a_compressed_event_that_is_damaged_is_kept_as_it_is(place: Path, kind: str) -> None:
     path = made.build(place / "host.db", "openclaw", loose=True)
@@ -589,6 +638,59 @@ LOGS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def _commits(path: Path, count: int) -> dict[str, bytes]:
+    """A closed database and a log with one row in each of its transactions."""
+    host = made.Hermes(path)
+    host.db.execute("PRAGMA wal_autocheckpoint=0")
+    host.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for number in range(count):
+        host.add("user", f"request {number} " + "of some length " * (90 * (number % 3)))
+    return {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal", "-shm")}
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_C1_rows_behind_a_damaged_place_of_a_log_are_read_and_the_damage_is_told(
+    place: Path, tmp_path: Path, index: bool
+) -> None:
+    """SQLite itself reads such a log up to the damage, and says nothing."""
+    was = _commits(tmp_path / "state.db", 20)
+    path = place / "state.db"
+    source = f"sqlite:{made.Hermes.SESSION}:{path}"
+    for at in (*range(40, len(was["-wal"]), len(was["-wal"]) // 23), 3, 17, 30):
+        log = was["-wal"][:at] + bytes([was["-wal"][at] ^ 0xFF]) + was["-wal"][at + 1 :]
+        for end, data in (("", was[""]), ("-wal", log), ("-shm", was["-shm"] if index else b"")):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+            if data:
+                Path(f"{path}{end}").write_bytes(data)
+        rows = made.rows_of(source)
+        assert sum(1 for row in rows if row.value) >= 17, f"byte {at}"
+        assert any("log is damaged" in row.reason for row in rows), f"byte {at}"
+        assert Path(f"{path}-wal").read_bytes() == log
+
+
+def test_C1_the_log_beside_an_empty_file_is_read_and_left(place: Path, tmp_path: Path) -> None:
+    """SQLite deletes it, even for a reader."""
+    was = _commits(tmp_path / "state.db", 4)
+    path = place / "state.db"
+    path.touch()
+    log = path.with_name("state.db-wal")
+    log.write_bytes(was["-wal"])
+    for index in (b"", was["-shm"]):
+        if index:
+            path.with_name("state.db-shm").write_bytes(index)
+        rows = made.rows_of(f"sqlite:{made.Hermes.SESSION}:{path}")
+        assert sum(1 for row in rows if row.value) == 4 and rows[0].reason
+        assert log.read_bytes() == was["-wal"]
+        databases.candidates(str(path))
+
+
+def test_a_file_that_ends_in_its_header_is_refused(place: Path) -> None:
+    for data in (b"SQLite format 3\0", b"SQLite format 3\0" + b"\x10", b""):
+        (place / "host.db").write_bytes(data)
+        with pytest.raises(SourceError, match="cannot be read"):
+            databases.candidates(str(place / "host.db"))
+
+
 @pytest.mark.parametrize("kind", sorted(LOGS))
 def test_C1_a_damaged_log_costs_at_most_what_it_held(
     killed: tuple[Oracle, Path], kind: str
@@ -703,3 +805,32 @@ def test_C1_a_damaged_database_is_stored_with_what_was_lost(
     assert (second.records, second.new) == (report.records, 0), "what is lost is told once"
     again.close()
     store.close()
+
+
+def test_C1_damage_is_told_once_however_many_steps_a_session_takes(
+    whole: tuple[Oracle, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle, path = whole
+    root = _root(path, ROWS[oracle.host][0])
+    path.write_bytes(_page(root - 1, PAGES["noise"])(oracle.before, oracle.size))
+    with monkeypatch.context() as small:
+        small.setattr(databases, "AT_ONCE", 1)
+        rows = made.rows_of(oracle.session, 1)
+    assert sum(1 for row in rows if "what nothing names any more" in row.reason) == 1
+    assert len({row.start for row in rows}) == len(rows)
+    assert rows == made.rows_of(oracle.session)
+
+
+@pytest.mark.parametrize("name", ["hermes", "opencode"])
+def test_A5_without_its_session_s_row_nobody_knows_whose_words_they_are(
+    name: str, place: Path, home: Path, project: Path
+) -> None:
+    """It may be a child agent's session, or a group's: both stand in that row alone."""
+    path = made.build(place / "host.db", name, loose=True)
+    source = made.session_of(path)
+    with contextlib.closing(made.connect(path)) as db:
+        db.execute(f"DELETE FROM {'sessions' if name == 'hermes' else 'session'}")
+    reader = formats.by_name(name)
+    rows = made.rows_of(source)
+    asked = [m for r in rows if r.value and (m := reader.message(r.value)) and m.kind == "request"]
+    assert asked and {m.origin for m in asked} == {"untrusted"}

@@ -28,7 +28,7 @@ from swapcache.state.fold import Fold, whole
 from swapcache.store import filing, sessions
 from swapcache.store.store import Store, now
 from swapcache.store.writing import Writer
-from swapcache.transcripts import formats, origins
+from swapcache.transcripts import formats, kinds, origins
 from swapcache.transcripts.tree import Back
 
 TYPE_CHECKING = False
@@ -207,6 +207,8 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
         seq += 1
         meta = every.copy()
         message = reader.message(row.value) if row.value is not None else None
+        if row.value is not None and (kind := kinds.unknown(reader.name, row.value)):
+            meta["unknown"] = kind
         if message is not None and ledger.shared:
             message = origins.in_shared(message)
         place = reader.place(row.value) if reader.place and row.value is not None else None
@@ -229,7 +231,8 @@ def _append(ledger: Ledger, new: follow.New, common: dict[str, str]) -> tuple[in
                 fold.count(LEFT)
             continue
         if place is not None:
-            branched = branched or not place.follows(fold.leaf)
+            asks = message is not None and message.kind == "request"
+            branched = branched or not place.follows(fold.leaf, asks)
             fold.leaf = place.leaf or ""
         if message is not None:
             messages += dialogue(message) and not again
@@ -263,7 +266,8 @@ def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
     ]
     if not others:
         return rows
-    wanted = {r.value["id"] for r in rows if r.value and isinstance(r.value.get("id"), str)}
+    names = [_named(r.value) for r in rows]
+    wanted = set(filter(None, names))
     if not wanted:  # a format without such ids
         return rows
     marks = ",".join(str(number) for number in others)
@@ -274,7 +278,13 @@ def _not_known(store: Store, source: Source, rows: list[Row]) -> list[Row]:
         (json.dumps(sorted(wanted)),),
     )
     known = {key for (key,) in found}
-    return [r for r in rows if not (r.value and r.value.get("id") in known)]
+    return [r for r, name in zip(rows, names, strict=True) if not name or name not in known]
+
+
+def _named(value: dict[str, Any] | None) -> str:
+    """The id of a row, where its format has any."""
+    given = value.get("id") or value.get("uuid") if value else None
+    return given if isinstance(given, str) else ""
 
 
 def _to_boundary(new: follow.New) -> tuple[follow.New, str]:
@@ -307,7 +317,8 @@ def report(store: Store, session: Session, new: int, pending: int) -> Capture:
     rows, kept, messages = sessions.counts(store.db, session.number)
     seq, tag = store.head()
     lost = tuple(sessions.damages(store.db, session.number))
-    return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending)
+    unknown = tuple(sessions.unknown(store.db, session.number))
+    return Capture(session.id, rows, kept, new, messages, lost, seq, tag, pending, unknown)
 
 
 def whose(session: Session) -> dict[str, Any]:

@@ -7,10 +7,9 @@ before the cursor becomes a new generation: appended as such, never purged.
 
 import os
 
-from swapcache import paths
 from swapcache.model import NamedTuple, Row, Source
-from swapcache.store import files, seal
-from swapcache.transcripts import formats, lines
+from swapcache.store import seal
+from swapcache.transcripts import formats, lines, plain
 
 EDGE = 4096
 DATABASE = formats.IN_DATABASE
@@ -19,9 +18,6 @@ RENAMED = (".reset.", ".deleted.")
 IMPORTED = "session-sqlite-import-archive"
 """Where it puts those that went into its database, as KEY.NAME.imported-TIME."""
 BATCH = 4 << 20
-ZSTD = b"\x28\xb5\x2f\xfd"
-"""How a file begins that its host compressed when it moved it aside."""
-ARCHIVE_LIMIT = 256 << 20
 
 
 class New(NamedTuple):
@@ -44,21 +40,9 @@ def edges_of(file: int, cursor: int) -> tuple[str, str]:
     return seal.sha256(os.pread(file, size, 0)), seal.sha256(os.pread(file, size, cursor - size))
 
 
-def opened(path: str) -> int:
-    """A descriptor of a transcript's plain bytes, also of a compressed one. Raises SourceError."""
-    file = files.open_regular(path)
-    if os.pread(file, len(ZSTD), 0) != ZSTD:
-        return file
-    from swapcache.transcripts import zstd  # archives only
-
-    folder = f"{paths.state_dir()}/copies"
-    files.private_directory(folder)
-    return zstd.plain_file(file, folder, ARCHIVE_LIMIT)
-
-
 def edges(path: str, cursor: int) -> tuple[str, str]:
     """Hashes of the first and the last 4 KB before `cursor`. Raises SourceError."""
-    file = opened(path)
+    file = plain.opened(path)
     try:
         return edges_of(file, cursor)
     finally:
@@ -67,7 +51,7 @@ def edges(path: str, cursor: int) -> tuple[str, str]:
 
 def head_of(path: str, size: int) -> bytes:
     """The first `size` bytes of a file, or all it has. Raises SourceError."""
-    file = opened(path)
+    file = plain.opened(path)
     try:
         return os.pread(file, size, 0)
     finally:
@@ -78,7 +62,7 @@ def read_new(source: Source, limit: int = BATCH) -> New:
     """What is new. Raises SourceError (missing, not a file, no permission), FormatError."""
     if source.path.startswith(DATABASE):
         return _read_database(source, limit)
-    file = opened(source.path if os.path.exists(source.path) else renamed(source.path))
+    file = plain.opened(source.path if os.path.exists(source.path) else renamed(source.path))
     try:
         size = os.fstat(file).st_size
         if source.cursor and (

@@ -14,7 +14,7 @@ import os
 from swapcache.capture import follow
 from swapcache.errors import MissingSourceError, SourceError
 from swapcache.model import Row, Source
-from swapcache.transcripts import databases, lines, openclaw
+from swapcache.transcripts import databases, lines, openclaw, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class File:
     """A transcript of JSON lines."""
 
     def __init__(self, source: Source, path: str) -> None:
-        self._file = follow.opened(path)
+        self._file = plain.opened(path)
         self._size = os.fstat(self._file).st_size
         self.changed = False
         """The part that was read is not what was read."""

@@ -146,7 +146,8 @@ def read_back(record: Record, source: Source) -> Told:
     try:
         value = json.loads(record.body)
     except (ValueError, RecursionError):
-        value = lines.split(0, record.body)[-1].value
+        pieces = lines.split(0, record.body)
+        value = pieces[0].value if len(pieces) == 1 else None  # else none of them was captured
     if not isinstance(value, dict):
         return Told(seq, None, None)
     if source.path == STATEMENTS:

@@ -17,7 +17,7 @@ from swapcache.model import Capture, Damage, Event, Row, Source
 from swapcache.store import files, identity, sessions
 from swapcache.store.opening import open_store
 from swapcache.store.store import Store
-from swapcache.transcripts import formats, lines, sqlite
+from swapcache.transcripts import formats, kinds, lines, plain, sqlite
 from swapcache.transcripts.tables import Candidate
 from swapcache.transcripts.tree import Tree
 
@@ -100,7 +100,7 @@ def _in_database(path: str) -> bool:
 
 
 def _first_rows(path: str) -> list[Row]:
-    file = follow.opened(path)
+    file = plain.opened(path)
     try:
         return lines.read(file, 0, follow.BATCH)[0]
     finally:
@@ -140,7 +140,9 @@ def _count(meant: Candidate) -> Capture:
     lost = tuple(Damage(r.start, len(r.raw), r.reason) for r in rows if r.reason)
     good = [r.value for r in rows if r.value is not None]
     told = messages(good, reader) if reader is not None else 0
-    report = Capture(meant.id, len(rows), len(good), 0, told, lost, -1, "", pending)
+    named = [k for v in good if reader is not None and (k := kinds.unknown(reader.name, v))]
+    unknown = tuple((kind, named.count(kind)) for kind in sorted(set(named)))
+    report = Capture(meant.id, len(rows), len(good), 0, told, lost, -1, "", pending, unknown)
     return _with_tail(report, meant.path)
 
 
@@ -180,6 +182,7 @@ def _print(report: Capture, as_json: bool, place: str) -> None:
                 "lost": [
                     {"where": d.where, "size": d.size, "reason": d.reason} for d in report.lost
                 ],
+                "unknown": dict(report.unknown),
                 "messages": report.messages,
                 "head": report.head,
                 "tag": report.tag,
@@ -190,5 +193,7 @@ def _print(report: Capture, as_json: bool, place: str) -> None:
         f"session {report.stream}: {report.records} rows, {report.kept} readable, "
         f"{report.messages} messages, {report.new} new; newest record #{report.head}"
     )
+    for kind, count in report.unknown:
+        words(f"  of a type that is not known, kept as it is: {kind} ({count} rows)")
     for damage in report.lost:
         words(f"  not readable: {place} {damage.where}, {damage.size} bytes: {damage.reason}")

@@ -43,6 +43,8 @@ class Sum:
     """Damaged rows by reason."""
     first: dict[str, str] = field(default_factory=dict)
     """Where the first one with a reason lies."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Rows of types that no reader knows; they are kept."""
     oldest: str = ""
     """Day of the last message of the session that is over the longest."""
     newest: str = ""
@@ -58,6 +60,7 @@ class Sum:
         for damage in report.lost:
             self.lost[damage.reason] += 1
             self.first.setdefault(damage.reason, f"{taken.past.transcript}, {damage.where}")
+        self.unknown.update(dict(report.unknown))
         day = taken.wall[:10]
         self.oldest = min(self.oldest or day, day)
         self.newest = max(self.newest, day)
@@ -153,6 +156,9 @@ def report(
     for one in sums.values():
         for reason, count in one.lost.most_common():
             words(f"lost: {count} x {reason} (the first: {one.first[reason]})")
+        if one.unknown:
+            kinds = ", ".join(f"{name} ({count})" for name, count in one.unknown.most_common())
+            words(f"kept, of types that are not known here: {kinds}")
     for problem in work.failed:
         words(f"not imported: {problem}")
     for line in unread[:NAMED]:
@@ -177,6 +183,7 @@ def _json(one: Sum) -> dict[str, Any]:
         "messages": one.messages,
         "new": one.new,
         "lost": dict(one.lost),
+        "unknown": dict(one.unknown),
         "oldest": one.oldest,
         "newest": one.newest,
     }

@@ -19,7 +19,7 @@ from swapcache.hosts import known, openclaw
 from swapcache.model import NamedTuple
 from swapcache.state.rules import cut
 from swapcache.store import files
-from swapcache.transcripts import databases, formats, lines, sqlite, tables
+from swapcache.transcripts import databases, formats, lines, plain, sqlite, tables
 from swapcache.transcripts.tables import Candidate
 from swapcache.transcripts.text import string
 
@@ -183,13 +183,15 @@ def _walk(host: str, place: str) -> Iterator[str]:
     for folder, below, names in os.walk(place):
         below.sort()
         for name in sorted(names):
-            if _is_transcript(name) or name.endswith((".db", ".sqlite")):
+            if _is_transcript(name, host) or name.endswith((".db", ".sqlite")):
                 yield f"{folder}/{name}"
         if flat:
             return
 
 
-def _is_transcript(name: str) -> bool:
+def _is_transcript(name: str, host: str) -> bool:
+    if host == "gemini" and name.startswith("session-") and name.endswith(".json"):
+        return True
     aside = any(f".jsonl{mark}" in name for mark in (*follow.RENAMED, ".imported-"))
     return (name.endswith(ENDS) or aside) and NOISE not in name
 
@@ -205,15 +207,15 @@ def _of_file(host: str, path: str, head: int) -> Iterator[Candidate]:
 
 
 def _transcript(host: str, path: str, head: int) -> Candidate:
-    file = follow.opened(path)
+    file = plain.opened(path)
     try:
         rows = lines.read(file, 0, head)[0]
         size = os.fstat(file).st_size
     finally:
         os.close(file)
     reader = formats.sniff(rows, path)
-    if reader.name != FORMATS.get(host, host):
-        raise FormatError(f"{path} is a transcript of {reader.name}, not of {host}")
+    if reader.of != FORMATS.get(host, host):
+        raise FormatError(f"{path} is a transcript of {reader.of}, not of {host}")
     values = [row.value for row in rows if row.value is not None]
     session = next((s for v in values if (s := reader.session_of(v))), "")
     made = [m for v in values if (m := reader.message(v)) is not None]
@@ -229,7 +231,7 @@ def _transcript(host: str, path: str, head: int) -> Candidate:
         count if size <= head else -1,
         next((w for v in values if (w := reader.workspace_of(v))), ""),
         path,
-        host == "claude-code" and name.startswith("agent-"),
+        reader.name != reader.of or (host == "claude-code" and name.startswith("agent-")),
         _state(path),
     )
 
@@ -254,7 +256,7 @@ def _state(path: str) -> str:
     folder, name = os.path.split(path)
     if name.endswith(".zst") or os.path.basename(folder) in ASIDE or ".imported-" in name:
         return "archived"
-    return "live" if name.endswith(".jsonl") else "renamed"
+    return "live" if name.endswith((".jsonl", ".json")) else "renamed"
 
 
 def _key(host: str, path: str, session: str) -> str:

@@ -15,6 +15,10 @@ import time
 
 from swapcache.errors import BusyError, MissingSourceError, NoSpaceError, SourceError, StoreError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 TEMPORARY = ".swapcache-tmp-"
 BLOCK = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
@@ -250,6 +254,21 @@ def read_regular(path: str, limit: int) -> bytes:
         return contents(file, limit)
     finally:
         os.close(file)
+
+
+def unnamed(folder: str, pieces: "Iterable[bytes]") -> int:
+    """A descriptor of a file that holds these bytes and has no name; `folder` is private and
+    exists."""
+    place = f"{folder}/{os.getpid()}-{os.urandom(6).hex()}"
+    made = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.unlink(place)
+    try:
+        for piece in pieces:
+            write_all(made, piece)
+    except BaseException:
+        os.close(made)
+        raise
+    return made
 
 
 class Lock:

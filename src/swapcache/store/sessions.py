@@ -286,6 +286,16 @@ def counts(db: sqlite3.Connection, number: int) -> tuple[int, int, int]:
     return total[0], total[1], total[2]
 
 
+def unknown(db: sqlite3.Connection, number: int) -> list[tuple[str, int]]:
+    """(type, rows) of the types in a session's story that no reader knows."""
+    told = ",".join(str(source.number) for source in story(db, number)) or "-1"
+    found = db.execute(
+        f"SELECT json_extract(meta, '$.unknown') AS kind, count(*) FROM record WHERE source IN"
+        f" ({told}) AND kind IS NOT NULL GROUP BY kind ORDER BY kind"
+    )
+    return [(str(kind), int(count)) for kind, count in found]
+
+
 def add_damages(db: sqlite3.Connection, source: int, damages: list[Damage]) -> None:
     """Keeps what could not be read."""
     db.executemany(

@@ -57,7 +57,7 @@ class _Image:
 
     def __init__(self, file: int, size: int = 0) -> None:
         self.file, self.length = file, os.fstat(file).st_size
-        head = os.pread(file, 100, 0)
+        head = os.pread(file, 100, 0).ljust(100, b"\0")
         good = head.startswith(MAGIC)
         said = int.from_bytes(head[16:18], "big")
         said = 65536 if said == 1 else said

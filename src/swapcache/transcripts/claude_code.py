@@ -8,6 +8,7 @@ agent's or our injected block for the person's. Schema: rows recorded with Claud
 from swapcache.model import AGENT, SYSTEM, UNTRUSTED, Message, ToolCall, ToolResult
 from swapcache.transcripts import origins
 from swapcache.transcripts.text import joined, mapping, string, strip_frames, strip_tag
+from swapcache.transcripts.tree import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,22 @@ def session_of(value: "dict[str, Any]") -> str:
 def workspace_of(value: "dict[str, Any]") -> str:
     """The working directory that a row names, or empty."""
     return string(value.get("cwd"))
+
+
+def place(value: "dict[str, Any]") -> Place | None:
+    """Where a row of the main line hangs; a compaction's hangs behind the row before it.
+
+    Results of calls that ran at once hang behind their own calls, and so do attachments: only what
+    a person asks begins another branch.
+    """
+    key, parent = value.get("uuid"), value.get("parentUuid")
+    if not isinstance(key, str) or value.get("isSidechain") is True:
+        return None
+    content = mapping(value.get("message")).get("content")
+    blocks = content if isinstance(content, list) else ()
+    results = any(isinstance(b, dict) and b.get("type") == "tool_result" for b in blocks)
+    leads = value.get("type") == "user" and not results
+    return Place(key, parent if isinstance(parent, str) else "", key, leads, True)
 
 
 def message(value: "dict[str, Any]") -> Message | None:

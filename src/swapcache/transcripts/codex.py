@@ -84,6 +84,16 @@ def _has_items(content: "Any") -> bool:
     return any(isinstance(i, dict) and i.get("type") in kinds for i in items)
 
 
+def child(value: "dict[str, Any]") -> bool | None:
+    """Whether a header says that another agent began the thread; None for any other row."""
+    if value.get("type") != "session_meta":
+        return None
+    given = mapping(value.get("payload"))
+    by = given.get("source")
+    spawned = isinstance(by, dict) and "subagent" in by
+    return spawned or "subagent" in (given.get("thread_source"), by)
+
+
 def session_of(value: "dict[str, Any]") -> str:
     """The thread's id, as a header or a later row names it, or empty."""
     if _bare_header(value):

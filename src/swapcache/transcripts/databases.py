@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 NAMES = ("openclaw", "opencode", "hermes")
 ALL = 1 << 62
+AT_ONCE = 64 << 20
+"""Bytes that are taken at once from a damaged database: each time it is read page by page."""
+DAMAGED = "damaged "
+"""Begins the mark of a session that was read from damage: it is, until its database is mended."""
 
 
 class Read(NamedTuple):
@@ -62,20 +66,19 @@ def read(source: Source, limit: int) -> Read:
 
     def work(db: sqlite3.Connection) -> Read:
         database = _of(db, path)
-        if not source.cursor and not database.sound(db, session):
+        if not _sound(database, db, session, source):
             raise sqlite3.DatabaseError(tables.DISAGREE)
-        mark = database.mark(db, session, source)
+        mark = database.mark(db, session, _mended(source))
         if mark.rewritten:
-            fresh = source._replace(cursor=0, head="", tail="")
-            if not database.read(db, session, fresh, 0).rows:
+            if not database.read(db, session, _fresh(source), 0).rows:
                 raise MissingSourceError(f"{path} holds nothing of the session {session} any more")
             return Read([], source, True, True)
         found = database.read(db, session, source, limit)
         return _read(source._replace(head=mark.generation), database, found)
 
     def rest(database: Database, db: sqlite3.Connection, reason: str) -> Read:
-        found = database.read(db, session, source, limit)
-        return _read(source, database, _reported(found, source, reason))
+        found = database.read(db, session, source, max(limit, AT_ONCE))
+        return _reported(found, source, database, reason)
 
     return _asked(path, source.format, session, work, rest)
 
@@ -99,10 +102,33 @@ def backwards(path: str, format: str, take: Callable[[str, Iterator[Row], Search
 
     def rest(database: Database, db: sqlite3.Connection, reason: str) -> T:
         source = Source(0, 0, path, 0, 0, "", "", format)
-        found = _reported(database.read(db, session, source, ALL), source, reason)
+        found = _reported(database.read(db, session, source, ALL), source, database, reason)
         return take(database.format, reversed(found.rows), lambda _, before, __: before - 1)
 
     return _asked(file, format, session, work, rest)
+
+
+def _sound(database: Database, db: sqlite3.Connection, session: str, source: Source) -> bool:
+    """True where nothing was found wrong; asked at the beginning, and after damage.
+
+    Raises sqlite3.DatabaseError for damage that still is there.
+    """
+    hurt = source.head.startswith(DAMAGED)
+    again, more = _fresh(source), hurt
+    while more:
+        found = database.read(db, session, again, AT_ONCE)
+        again, more = again._replace(cursor=found.next, tail=found.tail), found.more
+    return bool(source.cursor and not hurt) or database.sound(db, session)
+
+
+def _fresh(source: Source) -> Source:
+    """A source as it was before anything was read of it."""
+    return source._replace(cursor=0, head="", tail="")
+
+
+def _mended(source: Source) -> Source:
+    """A source without the mark of damage."""
+    return source._replace(head=source.head.removeprefix(DAMAGED))
 
 
 def _read(source: Source, database: Database, found: Found) -> Read:
@@ -110,15 +136,20 @@ def _read(source: Source, database: Database, found: Found) -> Read:
     return Read(found.rows, moved, False, found.more)
 
 
-def _reported(found: Found, source: Source, reason: str) -> Found:
-    """Rows saved from damage: those without content say why, and one more says that it happened."""
+def _reported(found: Found, source: Source, database: Database, reason: str) -> Read:
+    """Rows saved from damage: those without content say why, and one more says once that it
+    happened."""
     from swapcache.model import Row
 
     rows = [r._replace(reason=f"{r.reason} ({reason})") if r.reason else r for r in found.rows]
-    if rows or not source.cursor:
+    known = source.head.startswith(DAMAGED)
+    if not known and (rows or not source.cursor):
         place = -1 - source.cursor
         rows.insert(0, Row(place, b"", None, f"{reason}; what nothing names any more is lost"))
-    return found._replace(rows=rows)
+    # What was told must lie before the cursor, also where it was the damage alone.
+    told = found._replace(rows=rows, next=max(found.next, 1))
+    hurt = source if known or not rows else source._replace(head=DAMAGED + source.head)
+    return _read(hurt, database, told)
 
 
 def changed(source: Source) -> bool:
@@ -126,7 +157,10 @@ def changed(source: Source) -> bool:
     session, path = tables.parts(source.path)
 
     def work(db: sqlite3.Connection) -> bool:
-        return _of(db, path).mark(db, session, source).rewritten
+        database = _of(db, path)
+        if not _sound(database, db, session, source):
+            return False
+        return database.mark(db, session, _mended(source)).rewritten
 
     return _asked(path, source.format, session, work, lambda _, __, ___: False)
 
@@ -142,14 +176,17 @@ def generation(source: Source) -> str:
     session, path = tables.parts(source.path)
 
     def work(db: sqlite3.Connection) -> str:
-        return _of(db, path).mark(db, session, source._replace(cursor=0)).generation
+        database = _of(db, path)
+        if not _sound(database, db, session, source):
+            return source.head
+        return database.mark(db, session, source._replace(cursor=0)).generation
 
     return _asked(path, source.format, session, work, lambda _, __, ___: source.head)
 
 
 def rows_before(source: Source) -> list[Row]:
     """All rows of a session before the cursor, as a reading from the start gives them."""
-    rows = read(source._replace(cursor=0, head="", tail=""), ALL).rows
+    rows = read(_fresh(source), ALL).rows
     return [row for row in rows if row.start < source.cursor]
 
 
@@ -197,10 +234,14 @@ def _asked(
     rest: Callable[[Database, sqlite3.Connection, str], T],
 ) -> T:
     """`work` on the database, or `rest` on what could be saved of it."""
+    if not tables.is_text(session):
+        raise SourceError(f"{path}: the id of the session is no text any more: {session!a}")
     try:
         return sqlite.ask(path, work)
     except sqlite3.Error as problem:
         reason = f"the database is damaged: {problem}"
+        if "no such column" in str(problem):
+            reason = f"the database is of a version that is not known here: {problem}"
     except FormatError as problem:
         if known:  # it was one of ours, so tables are missing
             reason = str(problem)

@@ -36,6 +36,13 @@ def matches(value: "dict[str, Any]") -> bool:
     return value.get("type") == "gemini" and "id" in value and "content" in value
 
 
+def child(value: "dict[str, Any]") -> bool | None:
+    """Whether a header says that another agent began the session; None for any other row."""
+    if "projectHash" not in value:
+        return None
+    return bool(value.get("kind", "main") != "main")
+
+
 def session_of(value: "dict[str, Any]") -> str:
     """The session id that a header or a patch names, or empty."""
     return string(value.get("sessionId")) or string(mapping(value.get("$set")).get("sessionId"))

@@ -42,17 +42,19 @@ SESSIONS = (
     " compression_failure_cooldown_until compression_failure_error compression_fallback_streak"
     " profile_name rewind_count archived"
 )
-OTHER_INDEX = "idx_messages_session_active"
+INDEXES = ("idx_messages_session", "idx_messages_session_active")
 ROLES = (b"user", b"assistant", b"tool", b"system", b"session_meta")
 
 
 def sound(db: sqlite3.Connection, session: str) -> bool:
-    """Both indexes of sessions know the same number of messages."""
-    if not tables.has(db, OTHER_INDEX):
-        return True
-    count = "SELECT count(*) FROM messages {} WHERE session_id=?"
-    ways = ("", f"INDEXED BY {OTHER_INDEX}")
-    return len({db.execute(count.format(way), (session,)).fetchone() for way in ways}) == 1
+    """Both indexes of sessions know the same number of messages, and each is found by its id."""
+    ways = [f"INDEXED BY {name}" for name in INDEXES if tables.has(db, name)]
+    counts = [f"SELECT count(*) FROM messages {way} WHERE session_id=?" for way in ways]  # noqa: S608
+    counts.append(
+        "SELECT count(*) FROM messages AS one CROSS JOIN messages AS other ON other.id=one.id"
+        " WHERE one.session_id=?"
+    )
+    return len({db.execute(count, (session,)).fetchone() for count in counts}) == 1
 
 
 def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:
@@ -96,7 +98,7 @@ def _common(db: sqlite3.Connection, session: str) -> dict[str, Any]:
     common: dict[str, Any] = {}
     if told and _is_child(told[0]):
         common["child"] = True
-    chat = text(told[0].get("chat_type")) if told else ""
+    chat = text(told[0].get("chat_type")) if told else "unknown"  # its row is lost: whose words?
     if chat not in SHARED:
         common["chat"] = chat
     return common
@@ -138,13 +140,13 @@ def back(db: sqlite3.Connection, session: str, path: str) -> Iterator[Row]:
 
 
 def _is_child(session: dict[str, Any]) -> bool:
-    started = b'"_delegate_from"' in (session.get("model_config") or b"")
+    started = '"_delegate_from"' in text(session.get("model_config"))
     return started or text(session.get("source")) == "subagent"
 
 
 def _row(columns: dict[str, Any], common: dict[str, Any], copy: bool) -> Row:
     kept = {
-        key: text(value) if isinstance(value, bytes) else value
+        key: tables.plain(value)
         for key, value in columns.items()
         if value is not None and key not in MUTABLE and (key != "observed" or value)
     }
@@ -176,7 +178,7 @@ def _no_calls(given: str) -> str:
 
 _SUMMARISED = (
     "SELECT id, content, tool_call_id, tool_calls FROM messages WHERE session_id=? AND id<?"
-    " AND role=? AND active=0 AND compacted=1"
+    " AND role=CAST(? AS TEXT) AND active=0 AND compacted=1"
 )
 
 
@@ -214,7 +216,9 @@ class _Batch:
     def _like(self, row: dict[str, Any], begin: int, where: str, value: Any) -> list[int]:
         """The summarised rows before `begin` that `row` repeats."""
         query = f"{_SUMMARISED} AND {where} ORDER BY id"
-        found = self._db.execute(query, (self._session, begin, text(row.get("role")), value))
+        found = self._db.execute(
+            query, (self._session, begin, tables.octets(row.get("role")), value)
+        )
         wanted = _essence(row.get("content"), row.get("tool_call_id"), row.get("tool_calls"))
         return [int(r[0]) for r in found if _essence(*r[1:]) == wanted]
 
@@ -261,8 +265,9 @@ def candidates(db: sqlite3.Connection, path: str) -> list[Candidate]:
 
 def _first_words(db: sqlite3.Connection, session: str) -> str:
     row = db.execute(
-        "SELECT content FROM messages WHERE session_id=? AND role='user' ORDER BY id LIMIT 1",
-        (session,),
+        "SELECT content FROM messages WHERE session_id=CAST(? AS TEXT) AND role='user'"
+        " ORDER BY id LIMIT 1",
+        (tables.octets(session),),
     ).fetchone()
     return " ".join(text(row[0]).split())[:80] if row else ""
 

@@ -115,7 +115,7 @@ def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:
     for table in ("transcript_rewrite_watermarks", *archives.TABLES):
         if not generation and has(db, table):
             found = fetch(db, f"SELECT generation FROM {table} WHERE session_id=?", session)  # noqa: S608
-            generation = text(found[-1]["generation"]) if found else ""
+            generation = tables.mark(found[-1]["generation"]) if found else ""
     return Mark(generation, bool(source.cursor) and generation != source.head)
 
 
@@ -127,6 +127,8 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
     for seq, plain, packed, navigation in found:
         if size > limit:
             return Found(rows, seq, "", True)
+        if not isinstance(seq, int):
+            raise sqlite3.DatabaseError("an event's number is none")
         rows.append(_row(seq, plain, packed, navigation))
         size += len(rows[-1].raw)
         cursor = seq + 1
@@ -187,15 +189,15 @@ def _live(db: sqlite3.Connection, session: str) -> bool:
     return db.execute(query, (session,)).fetchone() is not None
 
 
-def _row(seq: int, plain: bytes | None, packed: bytes | None, navigation: bytes | None) -> Row:
+def _row(seq: int, plain: Any, packed: Any, navigation: Any) -> Row:
     if plain is not None:
-        return archives.event(seq, plain)
-    if packed is None:
+        return archives.event(seq, tables.octets(plain))
+    if not isinstance(packed, bytes):
         return Row(seq, b"", None, "neither text nor compressed data where an event is expected")
     raw, reason = zstd.unpacked(packed, EVENT_LIMIT)
     if not reason:
         return archives.event(seq, raw)
-    known = text(navigation)[:200]
+    known = tables.mark(navigation)[:200]
     return Row(seq, packed, None, f"compressed event: {reason}; known of it: {known}")
 
 
@@ -212,6 +214,10 @@ def candidates(db: sqlite3.Connection, path: str) -> list[Candidate]:
     query = "SELECT session_id, count(*) AS n FROM transcript_events GROUP BY session_id"
     for row in fetch(db, query):
         key = text(row["session_id"])
+        if not tables.is_text(key):  # damage: it is listed, nothing more can be asked of it
+            name = tables.name(key, path)
+            found.append(Candidate(key, key, "", "", row["n"], "", name))
+            continue
         found.append(_candidate(db, path, key, names.get(key) or _key_of(db, key), row["n"]))
     found.sort(key=lambda c: c.wall, reverse=True)
     known = {c.id for c in found}

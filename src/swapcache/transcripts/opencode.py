@@ -2,8 +2,8 @@
 
 Owns which row is a message and of which kind. A record is a row's columns as one JSON object, with
 the row's own JSON inside it byte for byte under `data`. Added are `role` and `summary` (of the
-message that a part belongs to) and `cut`, `more`, `child`, `reverted`, `told` where they are true
-of it (transcripts/opencode_tables.py). Promises a message or None for any object; whose
+message that a part belongs to) and `cut`, `more`, `child`, `adrift`, `reverted`, `told` where they
+are true of it (transcripts/opencode_tables.py). Promises a message or None for any object; whose
 words it holds is in origins.py. Never takes the host's
 additions to a prompt or our own block for the person's words. Recorded with OpenCode 1.18.
 """

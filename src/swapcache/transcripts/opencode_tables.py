@@ -42,6 +42,7 @@ SESSION = (
     " model time_created time_updated time_compacting time_archived"
 )
 NOWHERE = -(1 << 40)
+EARLIEST = -(1 << 63)
 OF_ASSISTANT = ("step-start", "step-finish", "tool", "reasoning", "patch", "snapshot", "retry")
 
 
@@ -49,7 +50,7 @@ class _Memory:
     """What was told of a session: messages that are settled, and the newest row by row."""
 
     def __init__(self, dumped: str) -> None:
-        kept: Any = json.loads(dumped) if dumped else [[-1, ""], 0, []]
+        kept: Any = json.loads(dumped) if dumped else [[EARLIEST, ""], 0, []]
         self.settled: tuple[int, str] = (kept[0][0], kept[0][1])
         """Order key of the newest message that is not looked at any more."""
         self.count: int = kept[1]
@@ -75,6 +76,8 @@ class _Memory:
 
 
 class _Session(NamedTuple):
+    known: bool
+    """False where its row is lost: it may be a child agent's."""
     child: bool
     revert: tuple[str, str]
     """(message, part) from which on the person took back, or empties."""
@@ -82,25 +85,30 @@ class _Session(NamedTuple):
     @property
     def generation(self) -> str:
         """Of which the session's rows are: it changes when they are taken back or given again."""
-        return "/".join(self.revert) if self.revert[0] else ""
+        return tables.mark("/".join(self.revert)) if self.revert[0] else ""
 
 
 def _session(db: sqlite3.Connection, session: str) -> _Session:
     found = fetch(db, "SELECT * FROM session WHERE id=?", session)
     if not found:
-        return _Session(False, ("", ""))
+        return _Session(False, False, ("", ""))
     revert: Any = {}
     try:
-        revert = json.loads(found[0].get("revert") or b"{}")
-    except ValueError:
+        revert = json.loads(tables.octets(found[0].get("revert")) or b"{}")
+    except (ValueError, RecursionError):
         revert = {}
     point = revert if isinstance(revert, dict) else {}
     taken = str(point.get("messageID") or ""), str(point.get("partID") or "")
-    return _Session(bool(found[0].get("parent_id")), taken)
+    return _Session(True, bool(found[0].get("parent_id")), taken)
 
 
 def sound(db: sqlite3.Connection, session: str) -> bool:
-    """A session's parts are as many as those of its messages."""
+    """A session's parts are as many as those of its messages, and these have a time each."""
+    timeless = (
+        "SELECT 1 FROM message WHERE session_id=? AND typeof(time_created)!='integer' LIMIT 1"
+    )
+    if db.execute(timeless, (session,)).fetchone() is not None:
+        return False
     query = (
         "SELECT count(*) FROM message JOIN part ON part.message_id=message.id"
         " WHERE message.session_id=?"
@@ -116,19 +124,27 @@ def mark(db: sqlite3.Connection, session: str, source: Source) -> Mark:
         return Mark(generation, False)
     memory = _Memory(source.tail)
     (settled,) = db.execute(
-        "SELECT count(*) FROM message WHERE session_id=? AND (time_created, id)<=(?,?)",
-        (session, *memory.settled),
+        "SELECT count(*) FROM message WHERE session_id=?"
+        " AND (time_created, id)<=(?,CAST(? AS TEXT))",
+        (session, memory.settled[0], tables.octets(memory.settled[1])),
     ).fetchone()
     gone = settled != memory.count
-    for _, _, told in memory.watched:
-        for row in told:
-            table = "part" if row[0] == "p" else "message"
-            there = db.execute(
-                f"SELECT 1 FROM {table} WHERE rowid=? AND session_id=?",  # noqa: S608
-                (int(row[1:]), session),
-            )
-            gone = gone or there.fetchone() is None
+    there = _newest(db, session, memory)
+    gone = gone or any(not there.issuperset(told) for _, _, told in memory.watched)
     return Mark(generation, gone or generation != source.head)
+
+
+def _newest(db: sqlite3.Connection, session: str, memory: _Memory) -> set[str]:
+    """The rows of the messages that are watched, by the indexes by which they are read."""
+    messages = db.execute(
+        "SELECT rowid FROM message WHERE session_id=? AND (time_created, id)>(?,CAST(? AS TEXT))",
+        (session, memory.settled[0], tables.octets(memory.settled[1])),
+    )
+    found = {f"m{number}" for (number,) in messages}
+    for _, name, _ in memory.watched:
+        query = "SELECT rowid FROM part WHERE message_id=CAST(? AS TEXT)"
+        found |= {f"p{number}" for (number,) in db.execute(query, (tables.octets(name),))}
+    return found
 
 
 def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Found:
@@ -137,9 +153,10 @@ def read(db: sqlite3.Connection, session: str, source: Source, limit: int) -> Fo
     messages = fetch(
         db,
         "SELECT rowid, id, time_created, time_updated, data FROM message WHERE session_id=?"
-        " AND (time_created, id)>(?,?) ORDER BY time_created, id",
+        " AND (time_created, id)>(?,CAST(? AS TEXT)) ORDER BY time_created, id",
         session,
-        *memory.settled,
+        memory.settled[0],
+        tables.octets(memory.settled[1]),
     )
     rows: list[Row] = []
     size = 0
@@ -194,9 +211,9 @@ class _Telling:
         self._id = text(message["id"])
         self._parts = fetch(
             db,
-            "SELECT rowid, id, time_created, time_updated, data FROM part WHERE message_id=?"
-            " ORDER BY id",
-            self._id,
+            "SELECT rowid, id, time_created, time_updated, data FROM part"
+            " WHERE message_id=CAST(? AS TEXT) ORDER BY id",
+            tables.octets(message["id"]),
         )
         self._common: dict[str, Any] = {"session_id": session}
         data = _object(message["data"])
@@ -253,9 +270,10 @@ class _Telling:
             return []
         self._told[key] = [state, changed, before[2] + 1]
         columns = {"id": text(row["id"]), **of, **self._common}
-        columns |= {name: row[name] for name in ("time_created", "time_updated")}
+        columns |= {name: tables.plain(row[name]) for name in ("time_created", "time_updated")}
         columns |= more
         columns |= {"child": True} if self._whose.child else {}
+        columns |= {} if self._whose.known else {"adrift": True}
         columns |= {"reverted": True} if self._reverted(kind, columns["id"]) else {}
         columns |= {TOLD: True} if before[0] == BEGUN else {}
         start = row["rowid"] * 2 * TELLINGS + (TELLINGS if kind == "m" else 0) + before[2]
@@ -357,7 +375,9 @@ def named(values: list[Value], session: bytes) -> tuple[str, int | None, dict[st
 
 
 def mended(db: sqlite3.Connection) -> None:
-    """Puts a message without content above parts whose own is lost, at no real row's place."""
+    """Puts a message without content above parts whose own is lost, at no real row's place; one
+    without a time goes before all others."""
+    db.execute("UPDATE message SET time_created=0 WHERE typeof(time_created)!='integer'")
     db.execute(
         "INSERT INTO message(rowid, id, session_id, time_created, time_updated) SELECT"
         " ?-min(rowid), message_id, session_id, min(time_created), min(time_created) FROM part"

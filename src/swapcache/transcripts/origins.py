@@ -178,6 +178,7 @@ HOSTS = {
         (
             (("data", "synthetic"), {True: SYSTEM}, ""),
             (("role",), {"unknown": UNTRUSTED}, ""),  # the message's own row cannot be read
+            (("adrift",), {}, UNTRUSTED),  # the session's row cannot
         ),
         (),
         (),

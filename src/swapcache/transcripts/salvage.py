@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from swapcache.transcripts import carve, sqlite, tables
+from swapcache.transcripts import carve, log, sqlite, tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,23 +32,11 @@ def saved(
     whole = sqlite.copied(path) if before.log else path
     try:
         if whole != path:
-            _fold_in(whole)
+            log.fold(whole)
         return _of_file(whole, known, session.encode(), databases)
     finally:
         if whole != path:
             sqlite.remove(whole)
-
-
-def _fold_in(copy: str) -> None:
-    """Puts what a log holds into the copy; without it, older rows are what there is."""
-    db = sqlite3.connect(copy, isolation_level=None)
-    try:
-        db.execute("PRAGMA writable_schema=1")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.Error:
-        pass
-    finally:
-        db.close()
 
 
 def _of_file(
@@ -83,7 +71,7 @@ def _declared(path: str) -> dict[str, tuple[str, ...]]:
             scratch.execute(sql.decode("utf-8", "replace"))
             given = scratch.execute("SELECT name FROM pragma_table_info(?)", (tables.text(name),))
             found[tables.text(name)] = tuple(column for (column,) in given)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeError):
             continue  # the order that we know has to do
         finally:
             scratch.close()
@@ -131,19 +119,11 @@ def _fill(
 def _put(db: sqlite3.Connection, shape: Shape, rowid: int | None, row: dict[str, Value]) -> int:
     kept = {name: row[name] for name in shape.columns if row.get(name) is not None}
     names = "".join(f', "{name}"' for name in kept)
-    marks = ",?" * len(kept)
+    marks = "".join(
+        ",CAST(? AS TEXT)" if isinstance(value, bytes) else ",?" for value in kept.values()
+    )
     done = db.execute(
         f'INSERT OR IGNORE INTO "{shape.table}"(rowid{names}) VALUES (?{marks})',  # noqa: S608
-        (rowid, *(_bound(value) for value in kept.values())),
+        (rowid, *kept.values()),
     )
     return done.rowcount
-
-
-def _bound(value: Value) -> object:
-    """Text as text, so that it compares as the host's does."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value
-    return value

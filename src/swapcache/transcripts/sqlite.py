@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 
 from swapcache import paths
 from swapcache.errors import SourceError
 from swapcache.model import NamedTuple
 from swapcache.store import files
+from swapcache.transcripts import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ WAL = 2
 """What the header says of a database with a write-ahead log."""
 WAIT = 1.0
 COPIES = 3
+PAUSE = 0.1
+ABANDONED = 600.0
+"""Seconds after which a copy whose process is gone is nobody's."""
 BESIDE = ("-wal", "-journal")
 BLOCK = 1 << 20
 
@@ -35,6 +40,8 @@ BLOCK = 1 << 20
 class Look(NamedTuple):
     """What lies there now."""
 
+    whole: bool
+    """It begins as databases do."""
     wal: bool
     """It keeps a write-ahead log."""
     log: int
@@ -58,11 +65,12 @@ def look(path: str) -> Look:
     """What lies there. Raises SourceError (missing, a directory, no permission)."""
     file = files.open_regular(path)
     try:
-        wal = os.pread(file, 20, 0)[18:19] == bytes([WAL])
+        head = os.pread(file, 20, 0)
+        whole, wal = head.startswith(MAGIC), head[18:19] == bytes([WAL])
         stamp = _stamp(os.fstat(file))
     finally:
         os.close(file)
-    log = 0
+    size = 0
     for end in BESIDE:
         try:
             found = os.stat(path + end)
@@ -70,9 +78,9 @@ def look(path: str) -> Look:
             stamp += (-1,)
             continue
         stamp += _stamp(found)
-        log = found.st_size if end == "-wal" else log
+        size = found.st_size if end == "-wal" else size
     kept_open = os.path.exists(f"{path}-shm") and os.path.exists(f"{path}-wal")
-    return Look(wal, log, kept_open, stamp)
+    return Look(whole, wal, size, kept_open, stamp)
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:
@@ -85,10 +93,12 @@ def ask(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
     Raises SourceError (cannot be opened), sqlite3.DatabaseError (damaged, or not its tables).
     """
     before = look(path)
+    if not before.whole:  # SQLite would delete the log that lies beside an empty file
+        raise sqlite3.DatabaseError("file is not a database")
+    if before.log and not before.kept_open:
+        return _on_copy(path, work)
     if before.wal and not before.kept_open:
         # Opening it as SQLite does would leave a log and an index beside it.
-        if before.log:
-            return _on_copy(path, work)
         problem: Exception | None = None
         try:
             answer = _in_place(path, "immutable=1", work)
@@ -101,11 +111,24 @@ def ask(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
         if not look(path).kept_open:
             return _on_copy(path, work)
     try:
-        return _in_place(path, "mode=ro", work)
+        answer = _in_place(path, "mode=ro", work)
     except sqlite3.OperationalError as problem:
         if not _in_the_way(problem):
             raise
         return _on_copy(path, work)
+    if before.log:
+        _check_log(path)
+    return answer
+
+
+def _check_log(path: str) -> None:
+    """Raises sqlite3.DatabaseError where SQLite read only the beginning of a damaged log."""
+    before = -1
+    while (seen := log.read_up_to(path)) >= 0 and (more := log.behind(path, seen)):
+        if seen == before:
+            raise sqlite3.DatabaseError(f"its log is damaged in front of {more} transactions")
+        before = seen
+        time.sleep(PAUSE)  # its writer may be between a transaction's end and saying so
 
 
 def _in_the_way(problem: sqlite3.OperationalError) -> bool:
@@ -128,7 +151,10 @@ def _worked(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> 
     db.execute("PRAGMA query_only=1")
     db.execute("PRAGMA writable_schema=1")  # reads on in a file that lost its end
     db.execute("BEGIN")
-    return work(db)
+    try:
+        return work(db)
+    except UnicodeDecodeError as problem:  # of a column's name
+        raise sqlite3.DatabaseError(f"its schema is no text: {problem.reason}") from problem
 
 
 def _on_copy(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -136,7 +162,10 @@ def _on_copy(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
     try:
         db = sqlite3.connect(copy, timeout=WAIT, isolation_level=None)
         try:
-            return _worked(db, work)
+            answer = _worked(db, work)
+            if os.path.exists(f"{copy}-wal"):
+                _check_log(copy)
+            return answer
         finally:
             db.close()
     except sqlite3.OperationalError as problem:
@@ -153,15 +182,47 @@ def copied(path: str) -> str:
     The caller removes it. Raises SourceError.
     """
     folder = f"{paths.state_dir()}/copies/{os.getpid()}-{os.urandom(6).hex()}"
+    _forget_killed(os.path.dirname(folder))
     files.private_directory(folder)
-    copy = f"{folder}/database"
-    for _ in range(COPIES):
-        before = look(path)
-        for end in ("", *BESIDE):
-            _copy(path + end, copy + end)
-        if look(path) == before:
-            break
+    copy, done = f"{folder}/database", False
+    try:
+        for _ in range(COPIES):
+            before = look(path)
+            for end in ("", *BESIDE):
+                _copy(path + end, copy + end)
+            if look(path) == before:
+                break
+        done = True
+    except OSError as problem:
+        raise SourceError(
+            f"{path} cannot be copied to {folder}: {problem.strerror}; make room there"
+        ) from problem
+    finally:
+        if not done:
+            remove(copy)
     return copy
+
+
+def _forget_killed(place: str) -> None:
+    """Removes the copies of processes that were killed over them."""
+    for name in os.listdir(place) if os.path.isdir(place) else ():
+        try:
+            if time.time() - os.stat(f"{place}/{name}").st_mtime > ABANDONED and _is_gone(name):
+                remove(f"{place}/{name}/database")
+        except OSError:
+            continue  # another process was faster
+
+
+def _is_gone(name: str) -> bool:
+    """True when the process that a copy is named after does not run."""
+    owner = name.partition("-")[0]
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OverflowError, PermissionError):
+        return False
+    return False
 
 
 def _copy(source: str, target: str) -> None:

@@ -128,6 +128,26 @@ def text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def octets(value: Any) -> bytes:
+    """A column's value as bytes; as CAST(? AS TEXT) it is found again, also what is no UTF-8."""
+    return value if isinstance(value, bytes) else text(value).encode("utf-8", "surrogateescape")
+
+
+def is_text(name: str) -> bool:
+    """False for a name that `text` made of bytes that are no UTF-8: no query finds it."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def mark(value: Any) -> str:
+    """A host's mark in a form that can be kept, whatever damage made of it."""
+    return text(value).encode("utf-8", "backslashreplace").decode()
+
+
+def plain(value: Any) -> Any:
+    """A column's value as JSON can hold it."""
+    return text(value) if isinstance(value, bytes) else value
+
+
 def number(value: Any) -> int:
     """A column's value as a whole number, 0 for what is none."""
     if isinstance(value, float):
@@ -151,7 +171,7 @@ def raw(columns: dict[str, Any]) -> bytes:
 
 def row(start: int, columns: dict[str, Any], data: Any) -> Row:
     """A row whose column `data` is JSON: the other columns, and its bytes as they are."""
-    body = data if isinstance(data, bytes) else b"null" if data is None else str(data).encode()
+    body = b"null" if data is None else octets(data)
     kept = raw(columns)[:-1] + b',"data":' + body + b"}"
     if not body.strip():
         return Row(start, kept, None, "nothing where JSON is expected")

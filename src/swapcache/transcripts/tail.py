@@ -14,7 +14,7 @@ import os
 from swapcache.errors import FormatError
 from swapcache.model import Damage, Message, NamedTuple
 from swapcache.store import files
-from swapcache.transcripts import backwards, formats, lines
+from swapcache.transcripts import backwards, formats, lines, plain
 from swapcache.transcripts.window import Told, Window
 
 TYPE_CHECKING = False
@@ -31,7 +31,6 @@ BEGINNING = 64 << 10
 """In so much of a file's beginning its format is looked for."""
 RING = 4 << 20
 """So much of a compressed file's end is held in memory."""
-ZSTD = b"\x28\xb5\x2f\xfd"
 SNIFFED = 256
 """Of so many rows at its end it is known when the beginning tells nothing."""
 
@@ -72,8 +71,11 @@ def last(path: str, wanted: int, format: str = "", keep: Callable[[Message], boo
         return _of_session(path, wanted, format, keep)
     file = files.open_regular(path)
     try:
-        if os.pread(file, len(ZSTD), 0) == ZSTD:
+        begin = os.pread(file, len(plain.ZSTD), 0)
+        if begin == plain.ZSTD:
             return _of_packed(file, path, wanted, format, keep)
+        if begin[:2] in plain.DOCUMENT:
+            file = plain.document(file)  # short: read whole
         return _of_bytes(backwards.of_file(file), path, wanted, format, keep)
     finally:
         os.close(file)
@@ -122,16 +124,13 @@ def _of_packed(
 ) -> Tail:
     """Of a compressed file: it is unpacked once with its end in memory, and if that end is not
     enough once more, into a private file that nobody else can open."""
-    from swapcache import paths
     from swapcache.transcripts import zstd
 
     work = zstd.Unpacking()
     ring = backwards.ring(work.lines(file, zstd.LARGEST), BEGINNING, RING)
     found = _of_bytes(ring, path, wanted, format, keep)
     if ring.short:
-        folder = f"{paths.state_dir()}/copies"
-        files.private_directory(folder)
-        copy = zstd.plain_file(os.dup(file), folder, zstd.LARGEST)
+        copy = zstd.plain_file(os.dup(file), plain.copies(), zstd.LARGEST)
         try:
             found = _of_bytes(backwards.of_file(copy), path, wanted, format, keep)
         finally:

@@ -1,10 +1,10 @@
 """The way through a transcript: which rows are on the branch that the host goes on with.
 
-Owns parent links (pi from version 3 on, OpenClaw, Qwen) and steps back in formats without links
-(Codex, Gemini). Promises that a row is left out only where the transcript itself shows another
-branch: a parent that nobody knows (a damaged row, a window that began elsewhere) counts as the
-newest row, and a step back to a row that nobody knows leaves nothing. Never drops a row; callers
-decide.
+Owns parent links (pi from version 3 on, OpenClaw, Qwen, Claude Code) and steps back in formats
+without links (Codex, Gemini). Promises that a row is left out only where the transcript itself
+shows another branch: a parent that nobody knows (a damaged row, a window that began elsewhere)
+counts as the newest row, and a step back to a row that nobody knows leaves nothing. Never drops a
+row; callers decide.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ class Place(NamedTuple):
     beside the branch."""
     leads: bool = True
     """It may begin another branch; one that may not and hangs elsewhere stays beside."""
+    loose: bool = False
+    """Rows hang elsewhere without another branch, too (results of calls that ran at once): only a
+    request that leads begins one, and only behind another request. All else goes on."""
 
     @property
     def name(self) -> str:
         """What the row is called wherever it stands; empty where the id only counts rows."""
-        return self.id if self.parent is not None else ""
+        return self.id if self.parent is not None and not self.loose else ""
 
-    def follows(self, leaf: str) -> bool:
+    def follows(self, leaf: str, asks: bool) -> bool:
         """True for a row that just goes on behind `leaf`, or for a first one without a parent."""
+        if self.loose and not (asks and self.leads and self.parent):
+            return True
         return self.leaf == self.id and self.parent in (None, leaf)
 
     def again(self, leaf: str) -> bool:
@@ -77,6 +82,8 @@ class Tree:
         """
         if place.parent is None:
             return self._follow(place, asks)
+        if place.loose:
+            return self._go_on(place, asks)
         if place.id in self._parents:
             return place.id
         parent = place.parent
@@ -101,6 +108,28 @@ class Tree:
             self._asks.add(key)
         self.leaf, self._at = place.id, key
         return key
+
+    def _go_on(self, place: Place, asks: bool) -> str:
+        if place.id not in self._parents:
+            goes_on = place.follows(self.leaf, asks)
+            self._parents[place.id] = self._at if goes_on else self._forked(place.parent or "")
+            self._at = place.id
+            if asks:
+                self._asks.add(place.id)
+        self.leaf = place.id
+        return place.id
+
+    def _forked(self, parent: str) -> str:
+        """The row that a request hangs behind which names an older one than the newest: all that
+        the turn of this one told, up to the request that came next."""
+        if parent not in self._parents:
+            return self._at
+        last = at = self._at
+        while at and at != parent:  # links lead to rows that were there before: no cycle
+            if at in self._asks:
+                last = self._parents[at]
+            at = self._parents[at]
+        return last if at else parent  # else it stands on a branch that was left before
 
     def back(self, step: Back) -> bool:
         """The host went back; what it left counts no more. Only in a format without links.

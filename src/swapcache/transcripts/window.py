@@ -131,7 +131,8 @@ class Window:
         return Entry(row.start, place, label, True, kept, damage)
 
     def _note(self, place: Place | Back | None) -> bool:
-        """What the row settles and what it asks for; True for a root."""
+        """What the row settles and what it asks for; True for a root, before which its branch has
+        nothing: loose rows go on all the same."""
         if place is None:
             return False
         if isinstance(place, Back):
@@ -146,7 +147,7 @@ class Window:
             self._open.setdefault(place.parent or place.id, []).append(place.id)
         if place.parent is not None:
             self._first, self._oldest = place, len(self._entries) - 1
-        return place.parent == "" and place.leaf == place.id
+        return place.parent == "" and place.leaf == place.id and not place.loose
 
     def _undecided(self) -> list[str]:
         """The ids that have to be found, or to be given up.
@@ -239,7 +240,8 @@ class _Way:
                 continue
             holders.setdefault(key, number)
             if place.parent == "":
-                roots.add(key)
+                if not place.loose:
+                    roots.add(key)
             elif place.parent not in known and known:
                 self._gaps.append((number, key))
             known.add(key)

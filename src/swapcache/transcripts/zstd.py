@@ -35,16 +35,10 @@ def plain_file(file: int, folder: str, limit: int) -> int:
     Where it is damaged, a last line that is no JSON says so. `folder` is private and exists;
     nothing stays in it.
     """
-    place = f"{folder}/{os.getpid()}-{os.urandom(6).hex()}"
     try:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        made = os.open(place, flags, 0o600)
-        os.unlink(place)
-        for piece in Unpacking().lines(file, limit):
-            files.write_all(made, piece)
+        return files.unnamed(folder, Unpacking().lines(file, limit))
     finally:
         os.close(file)
-    return made
 
 
 class Unpacking:
@@ -72,19 +66,24 @@ class Unpacking:
         except ImportError:
             self.reason = NO_DECODER
             return
-        decoder, reason = zstd.ZstdDecompressor(), "its end is missing"
+        decoder, largest = zstd.ZstdDecompressor(), limit
+        reason = "damaged zstd data (its end is missing)"
         try:
             for block in blocks:
-                while limit > 0 and not decoder.eof and (block or not decoder.needs_input):
-                    piece = decoder.decompress(block, max_length=min(limit, PIECE))
-                    block, limit = b"", limit - len(piece)
+                given = block
+                while limit > 0 and (given or not (decoder.needs_input or decoder.eof)):
+                    if decoder.eof:  # one more frame behind the first
+                        decoder = zstd.ZstdDecompressor()
+                    piece = decoder.decompress(given, max_length=min(limit, PIECE))
+                    given, limit = decoder.unused_data if decoder.eof else b"", limit - len(piece)
                     if piece:
                         yield piece
-                if decoder.eof or limit <= 0:
+                if limit <= 0 and not decoder.eof:
+                    reason = f"more than {largest >> 20} MB of zstd data"
                     break
         except zstd.ZstdError as problem:
-            reason = str(problem).lower()[:60]
-        self.reason = "" if decoder.eof else f"damaged zstd data ({reason})"
+            reason = f"damaged zstd data ({str(problem).lower()[:60]})"
+        self.reason = "" if decoder.eof else reason
 
 
 def _add_site() -> None:

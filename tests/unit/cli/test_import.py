@@ -262,3 +262,23 @@ def test_the_newest_window_of_a_key_is_not_an_imported_one_of_long_ago(home: Pat
     found, why = scene.before(opened, window)
     assert found is not None and (found.id, why) == ("w1", "daily")
     opened.close()
+
+
+def test_a_transcript_that_its_host_moved_tells_nothing_twice(home: Path) -> None:
+    rows = claude(home, "s1")
+    assert told("--all")["hosts"]["claude-code"]["messages"] == 2
+    elsewhere = home / ".claude/projects/-renamed"
+    elsewhere.mkdir()
+    rows.path.rename(elsewhere / "s1.jsonl")
+    rows.path = elsewhere / "s1.jsonl"
+    rows.user("one more")
+    again = told("--all")["hosts"]["claude-code"]
+    assert (again["messages"], again["new"], again["sessions"]) == (3, 1, 1)
+
+
+def test_rows_of_types_that_nobody_knows_are_kept_and_counted(home: Path) -> None:
+    rows = claude(home, "s1")
+    rows.raw(b'{"type": "hologram", "uuid": "h1", "sessionId": "s1"}\n')
+    done = run("--all")
+    assert done.exit_code == 0 and "hologram (1)" in done.stderr
+    assert told("--all")["hosts"]["claude-code"]["unknown"] == {"hologram": 1}

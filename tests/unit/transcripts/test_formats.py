@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from swapcache.capture import follow
 from swapcache.errors import FormatError, SourceError
-from swapcache.model import Source
+from swapcache.model import UNTRUSTED, Row, Source
 from swapcache.transcripts import formats, lines
 from swapcache.transcripts.tree import Back, Place
 from tests.conformance.test_readers import FOLDERS, fixture
@@ -115,3 +115,57 @@ def test_a_directory_and_a_missing_file_are_refused_in_words(tmp_path: Path) -> 
         follow.read_new(source(tmp_path))
     with pytest.raises(SourceError, match="does not exist"):
         follow.read_new(source(tmp_path / "none.jsonl"))
+
+
+CODEX_META = {"id": "t2", "cwd": "/srv/p", "cli_version": "0.171.0"}
+GEMINI_HEAD = {"sessionId": "s2", "projectHash": "0" * 64, "startTime": "", "lastUpdated": ""}
+CODEX_SAID = {
+    "type": "response_item",
+    "payload": {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "delete all of it"}],
+    },
+}
+GEMINI_SAID = {"id": "m1", "timestamp": "", "type": "user", "content": [{"text": "delete it"}]}
+
+
+def _codex(**more: Any) -> list[dict[str, Any]]:
+    return [{"type": "session_meta", "payload": {**CODEX_META, **more}}, CODEX_SAID]
+
+
+def _gemini(**more: Any) -> list[dict[str, Any]]:
+    return [{**GEMINI_HEAD, **more}, GEMINI_SAID]
+
+
+@pytest.mark.parametrize(
+    ("values", "child"),
+    [
+        (_codex(source="cli"), False),
+        (_codex(source="exec", thread_source="user"), False),
+        (_codex(source={"subagent": "review"}), True),
+        (_codex(source={"subagent": {"thread_spawn": {"parent_thread_id": "t1"}}}), True),
+        (_codex(source="vscode", thread_source="subagent"), True),
+        (_codex(source=["subagent"]), False),
+        (_gemini(), False),
+        (_gemini(kind="main"), False),
+        (_gemini(kind="subagent"), True),
+        (_gemini(kind=7), True),
+    ],
+)
+def test_A5_a_child_agents_file_holds_no_request_of_the_owner(
+    values: list[dict[str, Any]], child: bool
+) -> None:
+    rows = [Row(0, json.dumps(value).encode(), value, "") for value in values]
+    reader = formats.sniff(rows, "x")
+    assert (reader.name != reader.of) == child
+    again = formats.by_name(reader.name)  # as a record is read back
+    said = again.message(values[-1])
+    assert said is not None and said.sidechain == child
+    assert (said.origin == UNTRUSTED) == child
+
+
+def test_a_fork_is_whose_its_own_header_says() -> None:
+    values = [*_codex(source={"subagent": "review"})[:1], *_codex(source="cli")]
+    rows = [Row(0, b"", value, "") for value in values]
+    assert formats.sniff(rows, "x").name == "codex-child"

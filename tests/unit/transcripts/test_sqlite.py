@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from swapcache import paths
 from swapcache.errors import MissingSourceError, SourceError
+from swapcache.store import files
 from swapcache.transcripts import sqlite
 
 
@@ -110,3 +113,29 @@ def test_odd_names_are_no_part_of_the_address(path: Path) -> None:
     odd = path.with_name("a?mode=rwc#%20 b.db")
     path.rename(odd)
     assert sqlite.ask(str(odd), rows) == [b"one"]
+
+
+def test_copies_of_killed_processes_are_removed_and_no_others(path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    place = Path(paths.state_dir()) / "copies"
+    names = [f"{gone.pid}-aa", f"{gone.pid}-new", f"{os.getpid()}-bb", "words-cc"]
+    for name in names:
+        (place / name).mkdir(parents=True)
+        (place / name / "database").write_bytes(b"x")
+        if not name.endswith("new"):
+            os.utime(place / name, (1, 1))
+    sqlite.remove(sqlite.copied(str(path)))
+    assert sorted(copies()) == sorted(names[1:])
+
+
+def test_a_copy_that_finds_no_room_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int, __: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "write_all", full)
+    with pytest.raises(SourceError, match="No space left on device; make room"):
+        sqlite.copied(str(path))
+    assert copies() == []

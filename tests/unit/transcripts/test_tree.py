@@ -85,7 +85,7 @@ def line(*ids: str, asks: str = "") -> tuple[Tree, dict[str, str]]:
 def test_rows_without_links_follow_each_other() -> None:
     made, _ = line("a", "b", "c")
     assert made.leaf == "c" and not made.left()
-    assert Place("d", None, "d").follows("c") and Place("", None, "").follows("")
+    assert Place("d", None, "d").follows("c", True) and Place("", None, "").follows("", True)
 
 
 def test_a_step_back_leaves_the_row_that_it_names_and_all_behind_it() -> None:
