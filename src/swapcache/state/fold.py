@@ -14,7 +14,7 @@ the owner asked, until the owner's next request.
 import json
 
 from swapcache.model import AGENT, OWNER, UNTRUSTED, Item, Message, ToolCall, WorkingState
-from swapcache.state import results, rules
+from swapcache.state import results, rules, statements
 from swapcache.transcripts import origins
 from swapcache.transcripts.text import strip_frames
 
@@ -32,6 +32,7 @@ LIMITS = {
     "error": 30,
     "commit": 30,
     "decision": 40,
+    "constraint": 40,
     "insight": 40,
     "discussed": 40,
     "request": 6,
@@ -41,6 +42,8 @@ LIMITS = {
 }
 LATE = ("fact", "name")
 """Kinds that wait for `Fold.items` or `Fold.of`."""
+TRAIL, TURNS = 160, 100
+TOLD = ("request", "reply", "partial", "results", "more")
 UNKNOWN_REQUESTS = 3
 VERSION = 1
 CALL = 9
@@ -68,6 +71,10 @@ class Fold:
         """The last request got an answer."""
         self.leaf = ""
         """Id of the newest row of the branch that the host goes on with, where it keeps a tree."""
+        self.trail: list[int] = []
+        """Records of the newest messages of the conversation, calls and results among them."""
+        self.turns: list[int] = []
+        """Records of the owner's requests and of the answers that ended their turns."""
         self.compacted = ""
         """Id of the newest compaction, where it has one: a host may repeat it at every start."""
 
@@ -88,6 +95,7 @@ class Fold:
         fold.tainted, fold.answered = value["tainted"], value["answered"]
         fold.leaf = value.get("leaf", "")  # states of the first versions have none
         fold.compacted = value.get("compacted", "")
+        fold.trail, fold.turns = value.get("trail", []), value.get("turns", [])
         return fold
 
     def dump(self) -> str:
@@ -102,6 +110,8 @@ class Fold:
                 "tainted": self.tainted,
                 "answered": self.answered,
                 "leaf": self.leaf,
+                "trail": self.trail,
+                "turns": self.turns,
                 **more,
             },
             ensure_ascii=False,
@@ -132,6 +142,9 @@ class Fold:
             # A child's words are not this session's, but what it read comes back in its result.
             self.tainted = self.tainted or any(rules.is_network(c) for c in message.calls)
             return
+        if message.kind in TOLD:
+            self.trail.append(record)
+            del self.trail[:-TRAIL]
         rule = _RULES.get(message.kind)
         if rule is not None:
             rule(self, message, record)
@@ -232,16 +245,38 @@ def _request(fold: Fold, message: Message, record: int) -> None:
     if message.origin == UNTRUSTED:
         _strangers(fold, message, record)
         return
+    if rules.is_command(message.text) and not message.results:
+        fold.count("commands")
+        return
     fold.count("requests")
     fold.tainted, fold.answered = False, False
     if message.results:  # behind that: the turn goes on with what they hold
         results.fold_in(fold, message, record)
     fold.of("failure").clear()
-    fold.of("reply").clear()
+    fold.of("question").clear()
+    replies = fold.of("reply")
+    fold.turns += [*(i.record for i in replies.values() if i.origin != UNTRUSTED), record]
+    del fold.turns[:-TURNS]
+    replies.clear()
     _forget_calls(fold)
     fold.put("request", message.text, "open", message, record, key=message.id or str(record))
     if message.origin == OWNER:
         fold.facts(message.text, message, record, OWNER)
+        _laid_down(fold, message, record)
+
+
+def _laid_down(fold: Fold, message: Message, record: int) -> None:
+    """Keeps the owner's constraints and decisions; a later one replaces what it corrects."""
+    for kind, sentence in statements.laid_down(message.text):
+        status = ""
+        for known in (fold.of("constraint"), fold.of("decision")):
+            for key, item in list(known.items()):
+                if item.stated or item.origin != OWNER or item.record == record:
+                    continue
+                if old := statements.replaced(sentence, item.text):
+                    status = f"replaces {old}"
+                    del known[key]
+        fold.put(kind, sentence, status, message, record)
 
 
 def _strangers(fold: Fold, message: Message, record: int) -> None:
@@ -288,6 +323,8 @@ def _reply(fold: Fold, message: Message, record: int) -> None:
         results.fold_in(fold, message, record)
     if message.text and not message.calls and owners:
         fold.answered = True
+        if origin != UNTRUSTED and (asks := statements.question(message.text)):
+            fold.put("question", asks, "open", message, record, "last", origin)
 
 
 def _more(fold: Fold, message: Message, record: int) -> None:

@@ -41,14 +41,38 @@ def fold_in(fold: Fold, message: Message, record: int) -> None:
             named = key if origin != UNTRUSTED else _named(name, line)
             fold.put("error", f"{named}: {said}", "open", message, record, key, UNTRUSTED)
             continue
-        failed = fold.of("error").get(key[: rules.LINE_LIMIT])
-        if failed is not None:
-            fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
+        if (
+            source == origins.LOCAL
+            and name.lower() in rules.SHELL_TOOLS
+            and rules.failed(result.text)
+        ):
+            said = rules.outcome(result.text, source)  # the host did not mark it
+            named = key if origin != UNTRUSTED else _named(name, line)
+            _resolve(fold, name, key, call[6], message, record)
+            fold.put("error", f"{named}: {said}", "open", message, record, key, UNTRUSTED)
+            _effects(fold, call, result.text, source, message, record)
+            continue
+        _resolve(fold, name, key, call[6], message, record)
         if tasks is not None and origin == UNTRUSTED:
             _progress(fold, tasks, message, record)
         elif tasks is not None:
             _plan(fold, tasks, result.text, message, record)
         _effects(fold, call, result.text, source, message, record)
+
+
+def _resolve(fold: Fold, name: str, key: str, command: str, message: Message, record: int) -> None:
+    """A call that works resolves the errors of the same call, whatever options that had."""
+    errors = fold.of("error")
+    if not errors:
+        return
+    keys = {key[: rules.LINE_LIMIT]}
+    if stem := rules.stem(command):
+        start = f"{name}: "
+        keys |= {k for k in errors if k.startswith(start) and rules.stem(k[len(start) :]) == stem}
+    for one in keys:
+        failed = errors.get(one)
+        if failed is not None and failed.status == "open":
+            fold.set(failed._replace(status="resolved", record=record, wall=message.wall))
 
 
 def _named(name: str, line: str) -> str:

@@ -199,6 +199,18 @@ def plan(call: ToolCall) -> list[list[str]] | None:
     return None
 
 
+HOST_COMMANDS = frozenset(
+    "reset new clear compact stop abort exit quit resume restart status help model models login"
+    " logout cost usage config settings context session sessions".split()
+)
+
+
+def is_command(text: str) -> bool:
+    """True for a bare command to the host, `/reset`: it asks the agent for nothing."""
+    word = text.strip()
+    return word[:1] == "/" and word[1:].lower() in HOST_COMMANDS
+
+
 def task_number(output: str) -> str:
     """`#7` of an output like `Task #7 created`, or empty."""
     digits = ""
@@ -321,6 +333,50 @@ def clip(text: str) -> str:
     return cut(text, TEXT_LIMIT)
 
 
+FAILED = (
+    *("error:", "fatal:", "exception:", "npm err", "traceback (most", "command not found"),
+    *("no such file", "permission denied", "segmentation fault", "failed:", "cannot find"),
+    *("wrong ", "incorrect", "invalid ", "unmatched", "not been applied", " failed"),
+    *("错误：", "错误:", "失败", "エラー", "오류", "실패"),
+)
+SHOWN_END = 400
+"""Characters at each end of an output that say how it went."""
+
+
+MORE = ("wrong", "incorrect", "invalid", "unmatched", "エラー", "오류", "실패")
+STRONG = ("error:", "exception:", "fatal:", "错误:", "错误：")
+"""How the words end behind which a program says what failed."""
+
+
+def stem(line: str) -> str:
+    """What a command line runs, without its options: `npm run check`, `python3 verify.py`."""
+    for separator in ("&&", ";"):
+        head, joint, rest = line.partition(separator)
+        if joint and head.split()[:1] in (["cd"], ["source"], ["export"]):
+            line = rest
+    words: list[str] = []
+    for word in line.split():
+        if word.startswith(("-", "|", ">", "<", "&", "2>", ";")) or len(words) == STEM_WORDS:
+            break
+        if words or "=" not in word:
+            words.append(word)
+    return " ".join(words)
+
+
+STEM_WORDS = 3
+
+
+def failed(output: str) -> bool:
+    """True for an output that says of itself that something failed, in its last lines."""
+    lower = (output[:SHOWN_END] + output[max(SHOWN_END, len(output) - SHOWN_END) :]).lower()
+    head, _, code = lower.rpartition("exit code")
+    if head or code != lower:
+        digits = code.strip(" :=").partition(" ")[0].partition("\n")[0]
+        if digits.isdigit():
+            return int(digits) != 0
+    return any(words in lower for words in FAILED)
+
+
 def outcome(error: str, source: str) -> str:
     """One line of what a failed call said, if its words are this machine's; empty without one."""
     if not error:
@@ -334,9 +390,13 @@ def error_line(output: str) -> str:
     lines = [
         line.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>") for line in lines
     ]
-    words = ("error", "failed", "exception", "fatal", "not found", "denied", "错误", "失败")
+    words = ("error", "failed", "exception", "fatal", "not found", "denied", "错误", "失败", *MORE)
+    found = ""
     for line in reversed(lines):
         lower = line.lower()
-        if any(word in lower for word in words):
+        if any(word.endswith(STRONG) for word in lower.split()):
             return cut(line, FACT_LIMIT)
+        found = found or (line if any(word in lower for word in words) else "")
+    if found:
+        return cut(found, FACT_LIMIT)
     return cut(lines[-1], FACT_LIMIT) if lines else "no output"
