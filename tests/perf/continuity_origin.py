@@ -26,7 +26,7 @@ from unittest import mock
 from swapcache.model import AGENT, OWNER, UNTRUSTED, Message
 from swapcache.state.fold import Fold
 from swapcache.transcripts import formats, lines, origins
-from swapcache.wake import brief
+from swapcache.wake import brief, page
 
 ENDLESS = 1 << 30
 Found = Callable[[list[str], str], bool]
@@ -125,7 +125,7 @@ def _folded(messages: list[tuple[int, Message]]) -> tuple[list[Told], str]:
         fold.add(message, line)
         if fold.tainted and not before:
             because = f"line {line}: {', '.join(c.name for c in message.calls) or message.kind}"
-    with mock.patch.object(brief, "CHARS", ENDLESS):
+    with mock.patch.object(page, "CHARS", ENDLESS):
         state = fold.state(1, len(messages))
         return told, brief.full([], state, {}, fold.answered, ENDLESS, b"", []).text
 

@@ -163,6 +163,8 @@ class Known(NamedTuple):
     answered: bool
     notes: tuple[Item, ...] = ()
     """Items whose records do not verify; they are no part of the state."""
+    trail: tuple[int, ...] = ()
+    """Records of its newest messages."""
     whole: bool = True
     """The chain shows that nothing newer of the session was taken away."""
 
@@ -179,7 +181,9 @@ def known(store: Store, subject: Session | None) -> Known:
     doubtful = _doubtful(store, items)
     notes = tuple(i for i in items if i.record in doubtful)
     state = state._replace(items=tuple(i for i in items if i.record not in doubtful))
-    return Known(state, provisional, answered, notes, whole)
+    return Known(
+        state, provisional, answered, notes, tuple(sorted({*fold.trail, *fold.turns})), whole
+    )
 
 
 def _doubtful(store: Store, items: tuple[Item, ...]) -> frozenset[int]:

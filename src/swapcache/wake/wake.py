@@ -25,7 +25,7 @@ from swapcache.model import (
 from swapcache.state import gate
 from swapcache.store import sessions, times, trust
 from swapcache.store.store import Store, now
-from swapcache.wake import brief, labels, policy, receipts
+from swapcache.wake import brief, labels, page, policy, receipts, talk
 from swapcache.wake import scene as scenes
 
 TYPE_CHECKING = False
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+SMALL = 300
+"""Tokens from which on the head of a brief says that records follow."""
 HOOK_STEPS = 2
 """What a start reads of a long backlog; the rest follows in a process of its own."""
 
@@ -120,7 +122,7 @@ def tell(
     limit = budget or settings["wake"]["budget"]
     with store.snapshot() as verdict:
         subject = found.subject
-        state, provisional, answered, notes, whole = scenes.known(store, subject)
+        state, provisional, answered, notes, trail, whole = scenes.known(store, subject)
         if verdict.good and not whole:
             verdict = Verdict("MODIFIED", "the chain behind this state", verdict.have)
         partly = verdict.good and bool(notes)
@@ -156,9 +158,10 @@ def tell(
         made: brief.Brief | None = None
         if decision.form == "full" and subject is not None:
             done = provisional.get("finished", {})
-            made = brief.full(head, state, done, answered, limit, key, tail)
+            said = talk.latest(store, list(trail))
+            made = brief.full(head, state, done, answered, limit, key, tail, said)
         elif decision.form == "delta" and subject is not None:
-            head += [brief.flat(line, key) for line in moved]
+            head += [page.flat(line, key) for line in moved]
             made = _delta(store, found, head, state, provisional, limit, key)
         elif decision.form in ("pointer", "living"):
             seal = [] if verdict.good else head[:1]
@@ -202,9 +205,9 @@ def _head(
     partly: bool,
 ) -> list[str]:
     lines = []
-    flat = partial(brief.flat, key=store.keys.view if store.keys else b"")
+    flat = partial(page.flat, key=store.keys.view if store.keys else b"")
     if verdict.good and store.keys:
-        text = say["verified" if budget >= 300 else "verified-short"]
+        text = say["verified" if budget >= brief.ROOMY else "verified-short"]
         workspace = store.identity.workspace.rstrip("/").rpartition("/")[2] or "/"
         lines.append(
             text.format(
@@ -219,9 +222,11 @@ def _head(
         text = say["partly" if partly else "unverified"]
         lines.append(text.format(verdict=verdict.name, detail=flat(verdict.detail), fix=fix))
     why = cause if cause in policy.CAUSES else "unknown"
-    lines.append(say["at"].format(at=flat(times.shown(at)) or "-", cause=why))
-    if budget >= 300:
-        lines.append(say["wins"])
+    told = say["at"].format(at=flat(times.shown(at)) or "-", cause=why)
+    if budget >= brief.ROOMY:
+        lines += [told, say["wins"]]
+    else:
+        lines[-1] += f" {told}" + (f" {say['wins-short']}" if budget >= SMALL else "")
     if decision.stale:
         lines.append(say["stale"].format(age=times.words(age)))
     first = store.record(0)
