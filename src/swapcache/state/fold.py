@@ -268,12 +268,12 @@ def _request(fold: Fold, message: Message, record: int) -> None:
 def _laid_down(fold: Fold, message: Message, record: int) -> None:
     """Keeps the owner's constraints and decisions; a later one replaces what it corrects."""
     for kind, sentence in statements.laid_down(message.text):
-        status = ""
-        for known in (fold.of("constraint"), fold.of("decision")):
+        status, corrects = "", statements.correction(sentence)
+        for known in (fold.of("constraint"), fold.of("decision")) if corrects else ():
             for key, item in list(known.items()):
                 if item.stated or item.origin != OWNER or item.record == record:
                     continue
-                if old := statements.replaced(sentence, item.text):
+                if corrects and (old := corrects.replaced(item.text)):
                     status = f"replaces {old}"
                     del known[key]
         fold.put(kind, sentence, status, message, record)

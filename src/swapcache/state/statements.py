@@ -7,6 +7,8 @@ only: a hook reads every request with it. Never judges whether a sentence is wis
 
 from __future__ import annotations
 
+from swapcache.model import NamedTuple
+
 LIMIT = 240
 """Characters of a sentence; a longer one is no statement but a text."""
 MOST = 12
@@ -36,7 +38,7 @@ CONSTRAINT_EAST = (
 )
 DECISION_EAST = (
     *"改成 改为 改用 换成 采用 就用 选 方案 决定 确定 同意 定为 定在 按".split(),
-    *"统一 降到 调到 先用 改到 用 标题".split(),
+    *"统一 降到 调到 先用 改到 用".split(),
     *"変更 にする にして を使 採用 ではなく 으로 사용 변경 대신 바꿔".split(),
 )
 ASKS = (
@@ -75,14 +77,27 @@ def _bare(line: str) -> str:
 
 
 def _split(line: str) -> list[str]:
-    parts, begin = [], 0
-    for at, char in enumerate(line):
-        after = line[at + 1 : at + 2]
-        if char in _ENDS or (char in _ENDS_SPACED and after == " "):
-            parts.append(line[begin : at + 1].strip())
-            begin = at + 1
-    parts.append(line[begin:].strip())
+    for char in _ENDS:
+        line = line.replace(char, f"{char}\n")
+    for char in _ENDS_SPACED:
+        line = line.replace(f"{char} ", f"{char}\n")
+    parts = (part.strip() for part in line.split("\n"))
     return [part for part in parts if any(c.isalnum() for c in part)]
+
+
+def _alone(
+    words: tuple[str, ...],
+) -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
+    """(the first word of each, those that are one word, the others)."""
+    single = frozenset(word for word in words if " " not in word)
+    first = frozenset(word.partition(" ")[0] for word in words)
+    return first, single, tuple(word for word in words if " " in word)
+
+
+_KINDS = (
+    ("constraint", *_alone(CONSTRAINT), CONSTRAINT_EAST),
+    ("decision", *_alone(DECISION), DECISION_EAST),
+)
 
 
 def kind(sentence: str) -> str:
@@ -92,11 +107,11 @@ def kind(sentence: str) -> str:
     spaced = f" {' '.join(sentence.lower().translate(_PLAIN).split())} "
     spaced = spaced.replace(" the only ", " the ")  # says how many there are, and rules nothing
     east = not sentence.isascii()
-    for name, words, eastern in (
-        ("constraint", CONSTRAINT, CONSTRAINT_EAST),
-        ("decision", DECISION, DECISION_EAST),
-    ):
-        if any(f" {word} " in spaced for word in words):
+    words = spaced.split()
+    for name, first, single, several, eastern in _KINDS:
+        if not first.isdisjoint(words) and (
+            not single.isdisjoint(words) or any(f" {some} " in spaced for some in several)
+        ):
             return name
         if east and any(word in sentence for word in eastern):
             return name
@@ -154,11 +169,26 @@ def _subject(name: str) -> str:
     return "".join(words)
 
 
-def replaced(new: str, old: str) -> str:
-    """The value in `old` that `new` gives another one for, or nothing."""
-    if value := differs(new, values(new), values(old)):
-        return value
-    return next((value for value in withdrawn(new) if value in old), "")
+class Correction(NamedTuple):
+    """What a sentence may take back of what was said before it."""
+
+    sentence: str
+    values: dict[str, str]
+    """What it says of what, if it has a word of change."""
+    withdrawn: list[str]
+
+    def replaced(self, old: str) -> str:
+        """The value in `old` that it gives another one for, or nothing."""
+        if self.values and (value := differs(self.sentence, self.values, values(old))):
+            return value
+        return next((value for value in self.withdrawn if value in old), "")
+
+
+def correction(sentence: str) -> Correction | None:
+    """What a sentence corrects; None for one that cannot."""
+    found = values(sentence) if changes(sentence) else {}
+    gone = withdrawn(sentence)
+    return Correction(sentence, found, gone) if found or gone else None
 
 
 def differs(sentence: str, new: dict[str, str], old: dict[str, str]) -> str:
@@ -170,7 +200,7 @@ def differs(sentence: str, new: dict[str, str], old: dict[str, str]) -> str:
         for other, now in new.items():
             alike = now != value and _shape(now) == _shape(value)
             if alike and (_begins_alike(subject, other) or _speaks_of(subject, other)):
-                return value if _changes(sentence) else ""
+                return value if changes(sentence) else ""
     return ""
 
 
@@ -181,7 +211,8 @@ CHANGES = (
 CHANGES_EAST = (*"改 换 降 调 升 不是 不对 应为 更正 変更 変え 바꾸 바꿔 변경".split(),)
 
 
-def _changes(sentence: str) -> bool:
+def changes(sentence: str) -> bool:
+    """True for a sentence with a word of change."""
     words = sentence.lower().translate(_PLAIN).split()
     return any(w in CHANGES for w in words) or any(w in sentence for w in CHANGES_EAST)
 

@@ -7,6 +7,7 @@ did end, and to fold what is whole of them into a copy. Never touches a host's o
 
 from __future__ import annotations
 
+import fcntl
 import os
 import struct
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HEAD, FRAME = 32, 24
+WRITER = 120
+"""Byte of the index whose lock a writer holds (SQLite's WAL_WRITE_LOCK)."""
 MAGIC = 0x377F0682
 """The last bit says in which order the sums of words are made."""
 SIZES = tuple(1 << power for power in range(9, 17))
@@ -61,6 +64,25 @@ def read_up_to(path: str) -> int:
     finally:
         os.close(file)
     return int(struct.unpack("=I", head[16:20])[0]) if len(head) == 48 else -1
+
+
+def written_by_another(path: str) -> bool:
+    """True while another process is in a transaction that writes: it holds a lock on the index.
+
+    The lock is asked for, never taken. What cannot be known is False.
+    """
+    try:
+        file = files.open_regular(f"{path}-shm")
+    except SourceError:
+        return False
+    try:
+        asked = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, WRITER, 1, 0)
+        answer = fcntl.fcntl(file, fcntl.F_GETLK, asked)
+        return bool(struct.unpack("hhqqi", answer)[0] != fcntl.F_UNLCK)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def _frames(file: int, seen: int = 0) -> Iterator[Frame]:

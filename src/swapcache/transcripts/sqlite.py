@@ -30,6 +30,8 @@ WAL = 2
 """What the header says of a database with a write-ahead log."""
 WAIT = 1.0
 COPIES = 3
+PATIENCE = 5.0
+"""Seconds that a transaction of the host's may take to end while we look."""
 PAUSE = 0.1
 ABANDONED = 600.0
 """Seconds after which a copy whose process is gone is nobody's."""
@@ -123,12 +125,17 @@ def ask(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
 
 def _check_log(path: str) -> None:
     """Raises sqlite3.DatabaseError where SQLite read only the beginning of a damaged log."""
-    before = -1
+    before, end = -1, time.monotonic() + PATIENCE
     while (seen := log.read_up_to(path)) >= 0 and (more := log.behind(path, seen)):
-        if seen == before:
+        # Its writer may be between a transaction's end and saying so.
+        if log.written_by_another(path):
+            if time.monotonic() > end:
+                return  # what is there will be read the next time
+        elif seen == before:
             raise sqlite3.DatabaseError(f"its log is damaged in front of {more} transactions")
-        before = seen
-        time.sleep(PAUSE)  # its writer may be between a transaction's end and saying so
+        else:
+            before = seen
+        time.sleep(PAUSE)
 
 
 def _in_the_way(problem: sqlite3.OperationalError) -> bool:

@@ -60,7 +60,8 @@ def settled(lines: list[Line], replaced: list[tuple[int, str]], mark: str) -> li
         if line.who == "user":
             said = line.text
             for sentence in statements.sentences(line.text):
-                if values := statements.values(sentence):
+                values = statements.values(sentence) if statements.changes(sentence) else {}
+                if values:
                     newer.append((sentence, values))
         if text:
             kept.append(line._replace(text=text))
