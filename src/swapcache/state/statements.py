@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from swapcache.model import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LIMIT = 240
 """Characters of a sentence; a longer one is no statement but a text."""
 MOST = 12
@@ -56,15 +60,18 @@ _PLAIN = str.maketrans(dict.fromkeys('.,;:!?()[]{}"`*_/<>', " ") | {"’": "'"})
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, one line each; what stands in code fences is left out."""
-    found: list[str] = []
+    return [part for part in _each(text) if any(c.isalnum() for c in part)]
+
+
+def _each(text: str) -> Iterator[str]:
+    """The sentences, and what stands alone between them."""
     fenced = False
     for line in text.splitlines():
         line = line.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
         elif line and not fenced:
-            found += _split(_bare(line))
-    return found
+            yield from _split(_bare(line))
 
 
 def _bare(line: str) -> str:
@@ -81,8 +88,7 @@ def _split(line: str) -> list[str]:
         line = line.replace(char, f"{char}\n")
     for char in _ENDS_SPACED:
         line = line.replace(f"{char} ", f"{char}\n")
-    parts = (part.strip() for part in line.split("\n"))
-    return [part for part in parts if any(c.isalnum() for c in part)]
+    return [part.strip() for part in line.split("\n")]
 
 
 def _alone(
@@ -100,13 +106,18 @@ _KINDS = (
 )
 
 
+_FIRST = _KINDS[0][1] | _KINDS[1][1]
+
+
 def kind(sentence: str) -> str:
     """`constraint`, `decision` or nothing: what a sentence of the owner's is."""
     if len(sentence) > LIMIT or sentence.endswith(("?", "？")):
         return ""
-    spaced = f" {' '.join(sentence.lower().translate(_PLAIN).split())} "
+    words, east = sentence.lower().translate(_PLAIN).split(), not sentence.isascii()
+    if not east and _FIRST.isdisjoint(words):
+        return ""
+    spaced = f" {' '.join(words)} "
     spaced = spaced.replace(" the only ", " the ")  # says how many there are, and rules nothing
-    east = not sentence.isascii()
     words = spaced.split()
     for name, first, single, several, eastern in _KINDS:
         if not first.isdisjoint(words) and (
@@ -120,8 +131,13 @@ def kind(sentence: str) -> str:
 
 def laid_down(text: str) -> list[tuple[str, str]]:
     """(kind, sentence) of what a request lays down, in order."""
-    found = [(k, s) for s in sentences(text) if (k := kind(s))]
-    return found[:MOST]
+    found: list[tuple[str, str]] = []
+    for sentence in _each(text):
+        if name := kind(sentence):
+            found.append((name, sentence))
+            if len(found) == MOST:
+                break
+    return found
 
 
 def question(text: str) -> str:
