@@ -57,7 +57,7 @@ def row(number: int, session: str) -> bytes:
         result = {"tool_use_id": f"toolu_{number - 1}", "type": "tool_result", "content": filler}
         content = [result | {"is_error": False}]
     value = {
-        "parentUuid": f"u{number - 1}",
+        "parentUuid": f"u{number - 1}" if number else None,
         "isSidechain": False,
         "type": kind,
         "message": {"role": kind, "content": content},
