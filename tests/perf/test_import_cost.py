@@ -7,8 +7,8 @@ import pytest
 from tests.perf import import_cost
 
 pytestmark = pytest.mark.perf
-SIZE = 80 << 20
-RUNS = 3
+SIZE = 40 << 20
+RUNS = 2
 OVER = 1.6
 """The budget of 10 was kept at 8.8 until the fold began to look for what the owner lays down
 (state/statements.py): it stands at about 13 now. This guards against more."""

@@ -125,16 +125,15 @@ def ask(path: str, work: Callable[[sqlite3.Connection], T]) -> T:
 
 def _check_log(path: str) -> None:
     """Raises sqlite3.DatabaseError where SQLite read only the beginning of a damaged log."""
-    before, end = -1, time.monotonic() + PATIENCE
-    while (seen := log.read_up_to(path)) >= 0 and (more := log.behind(path, seen)):
+    seen, end, twice = log.read_up_to(path), time.monotonic() + PATIENCE, False
+    while seen >= 0 and (more := log.behind(path, seen)):
         # Its writer may be between a transaction's end and saying so.
-        if log.written_by_another(path):
-            if time.monotonic() > end:
-                return  # what is there will be read the next time
-        elif seen == before:
+        busy = log.written_by_another(path)
+        if log.read_up_to(path) != seen or time.monotonic() > end:
+            return  # readers get on: what is new will be read the next time
+        if twice and not busy:
             raise sqlite3.DatabaseError(f"its log is damaged in front of {more} transactions")
-        else:
-            before = seen
+        twice = not busy
         time.sleep(PAUSE)
 
 
