@@ -759,7 +759,7 @@ def test_C1_a_transaction_that_a_kill_left_half_written_is_undone_in_a_copy(
 
 
 WRITER = """
-import sqlite3, sys
+import sqlite3, sys, time
 path, session = sys.argv[1:]
 db = sqlite3.connect(path, isolation_level=None)
 db.execute("PRAGMA journal_mode=WAL")
@@ -768,6 +768,7 @@ for number in range(1 << 20):
         "INSERT INTO messages(session_id, role, content, timestamp) VALUES (?,?,?,?)",
         (session, "user", f"request {number}", 1.8e9 + number),
     )
+    time.sleep(0.002)
 """
 
 
