@@ -31,6 +31,15 @@ MEMORY_MB = 120
 SIZE = 1700
 """Characters of text in a row, which makes about 2 KB of it."""
 SEED = 6
+PEAK = """
+import atexit, os
+def peak():
+    line = next(l for l in open("/proc/self/status") if l.startswith("VmHWM"))
+    open(os.environ["PEAK"], "w").write(line.split()[1])
+atexit.register(peak)
+"""
+"""The largest resident set that the kernel saw: what wait4 tells counts the parent's, too."""
+IMPORT = "from swapcache.cli import main\nmain()\n"
 PLAIN = "import json,sys\nfor line in open(sys.argv[1],'rb'):\n    json.loads(line)\n"
 
 
@@ -110,9 +119,11 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, dict[str, float]]:
     """Rows of the table: medians of alternate runs."""
     path, rows = _home(folder, size)
     state = folder / "state"
-    env = dict(os.environ, HOME=str(folder / "home"), SWAPCACHE_HOME=str(state))
-    plain = [sys.executable, "-I", "-S", "-c", PLAIN, str(path)]
-    command = [sys.executable, "-m", "swapcache.cli", "import", "--all", "--host", "pi", "--json"]
+    env = dict(
+        os.environ, HOME=str(folder / "home"), SWAPCACHE_HOME=str(state), PEAK=str(folder / "peak")
+    )
+    plain = [sys.executable, "-I", "-S", "-c", PEAK + PLAIN, str(path)]
+    command = [sys.executable, "-c", PEAK + IMPORT, "import", "--all", "--host", "pi", "--json"]
     samples: dict[str, list[tuple[float, float, float]]] = {"plain": [], "import": []}
     disk = 0
     for _ in range(runs):
@@ -149,7 +160,7 @@ def _run(argv: list[str], env: dict[str, str]) -> tuple[float, float, float]:
     if status:
         raise SystemExit(f"{argv} ended with {status}")
     wall = time.perf_counter() - begun
-    return used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024
+    return used.ru_utime + used.ru_stime, wall, int(Path(env["PEAK"]).read_text()) / 1024
 
 
 def _assert_stored(state: Path, rows: int) -> None:
